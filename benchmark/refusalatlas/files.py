@@ -1,0 +1,144 @@
+"""Reading and writing the few file formats that the project knows."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from .errors import AtlasError, DataError
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def dumps(value: Any) -> str:
+    """Return compact JSON, non-ASCII letters as they are; lone surrogates are escaped, so that UTF-8 can hold them."""
+    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+    return text.encode("utf-8", "backslashreplace").decode("utf-8") if not text.isprintable() else text
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a UTF-8 file, with or without a byte order mark.
+
+    Raises:
+        DataError: where the file is missing, unreadable or not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise DataError("no such file", where=path) from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"not UTF-8 (byte {error.start})", where=path, mend="save it as UTF-8") from None
+    except OSError as error:
+        raise DataError(error.strerror or str(error), where=path) from None
+
+
+def iter_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield `(line number, object)` of a JSON-lines file, plain or gzipped; blank lines are passed over.
+
+    Raises:
+        DataError: naming the first line that is not a JSON object, or that is cut off.
+    """
+    try:
+        opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8-sig")
+        with opened as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield number, _json_object(line, path, number)
+    except FileNotFoundError:
+        raise DataError("no such file", where=path) from None
+    except UnicodeDecodeError:
+        raise DataError("not UTF-8", where=path, mend="save it as UTF-8") from None
+    except EOFError:
+        raise DataError("cut off in the middle", where=path, mend="copy or make it again") from None
+    except OSError as error:
+        raise DataError(error.strerror or str(error), where=path) from None
+
+
+def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "not JSON"
+        cut = "" if line.endswith("\n") else ", and the file ends there: cut off?"
+        raise DataError(f"not a JSON object ({reason}{cut})", where=f"{path}:{number}") from None
+    if not isinstance(row, dict):
+        raise DataError("not a JSON object", where=f"{path}:{number}")
+    return row
+
+
+def read_jsonl(path: Path) -> list[dict[str, Any]]:
+    """Return all objects of a JSON-lines file; see `iter_jsonl`."""
+    return [row for _, row in iter_jsonl(path)]
+
+
+def read_yaml(path: Path) -> Any:
+    """Return what a YAML file holds, loaded safely.
+
+    Raises:
+        DataError: naming the line where the YAML breaks.
+    """
+    import yaml
+
+    text = read_text(path)
+    try:
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark else path
+        problem = getattr(error, "problem", None) or error
+        raise DataError(f"not valid YAML ({problem})", where=where) from None
+
+
+def validate(model: type[_Model], value: Any, where: str | Path) -> _Model:
+    """Return `value` as a pydantic model.
+
+    Raises:
+        DataError: naming every field that is wrong, in one line.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise DataError("; ".join(problems(error)), where=where) from None
+
+
+def problems(error: ValidationError) -> list[str]:
+    """Return one clause for every field that pydantic found wrong."""
+    return [f"{'.'.join(map(str, item['loc'])) or 'file'}: {item['msg']}" for item in error.errors()]
+
+
+def write_atomic(path: Path, data: str | bytes) -> None:
+    """Write a file so that nobody ever sees half of it, and an interrupted write leaves the old one.
+
+    Raises:
+        AtlasError: where the folder cannot be written.
+    """
+    payload = data.encode("utf-8") if isinstance(data, str) else data
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    try:
+        with os.fdopen(descriptor, "wb") as handle:
+            handle.write(payload)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise _unwritable(path, error) from None
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _unwritable(path: Path, error: OSError) -> AtlasError:
+    return AtlasError(
+        f"cannot be written ({error.strerror or error})", where=path, mend="choose a folder that you may write to"
+    )
