@@ -1,0 +1,164 @@
+"""Finished runs: what lm_eval wrote, read back as records, responses and facts about the run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .errors import AtlasError, DataError
+from .files import iter_jsonl, read_text
+from .records import Record
+
+_RESULTS = re.compile(r"^results_(?P<date>.+)\.json$")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of lm_eval with our tasks.
+
+    Attributes:
+        folder: Where its files lie.
+        results_path: The ``results_*.json`` file, or None where only samples are there.
+        records: One record an item, in the order of tasks and docs.
+        responses: The answers to each item by its id, as lm_eval wrote them.
+        prompts: What was asked, by item id.
+        info: Facts about the run; see `run_info`.
+    """
+
+    folder: Path
+    results_path: Path | None
+    records: tuple[Record, ...]
+    responses: Mapping[str, tuple[str, ...]]
+    prompts: Mapping[str, str]
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+
+def find_results(source: Path) -> Path:
+    """Return the one results file that a path stands for: the file itself, or the only one in a folder.
+
+    Raises:
+        AtlasError: where there is none, or more than one.
+    """
+    if not source.exists():
+        raise AtlasError("no such run", where=source, mend="give the folder that was lm_eval's --output_path")
+    if source.is_file():
+        if not _RESULTS.match(source.name):
+            raise AtlasError("is not a results_*.json file of lm_eval", where=source)
+        return source
+    try:
+        found = sorted(p for p in source.rglob("results_*.json") if _RESULTS.match(p.name))
+    except OSError as error:
+        raise AtlasError(f"cannot be read ({error.strerror})", where=source) from None
+    if not found:
+        samples = next(source.rglob("samples_*.jsonl"), None)
+        what = "holds samples but no results_*.json" if samples else "holds no run of lm_eval"
+        raise AtlasError(what, where=source, mend="give lm_eval --output_path FOLDER --log_samples")
+    if len(found) > 1:
+        names = ", ".join(str(path.relative_to(source)) for path in found[:3])
+        raise AtlasError(f"holds {len(found)} runs ({names}{', …' * (len(found) > 3)})", where=source, mend="name one")
+    return found[0]
+
+
+def load_run(source: Path) -> Run:
+    """Read a run: an lm_eval output folder, or one of its ``results_*.json``.
+
+    Raises:
+        AtlasError: where there is no run, more than one, no samples, or a file is cut off or wrong.
+    """
+    results_path = find_results(source)
+    try:
+        results = json.loads(read_text(results_path))
+        date = _RESULTS.match(results_path.name).group("date")  # type: ignore[union-attr]
+        configs = dict(results["configs"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"is not a results file of lm_eval ({error})", where=results_path, mend="run again") from None
+    ours = [name for name, config in configs.items() if _is_ours(config)]
+    if not ours:
+        raise AtlasError("no task of Refusal Atlas in this run", where=results_path)
+    records: list[Record] = []
+    responses: dict[str, tuple[str, ...]] = {}
+    prompts: dict[str, str] = {}
+    for task in ours:
+        path = results_path.with_name(f"samples_{task}_{date}.jsonl")
+        if not path.is_file():
+            raise DataError("no samples of this task", where=path, mend="run lm_eval with --log_samples")
+        wanted = results.get("n-samples", {}).get(task, {}).get("effective")
+        read = list(read_samples(path))
+        if wanted is not None and len(read) != wanted:
+            raise DataError(f"holds {len(read)} of {wanted} samples: cut off?", where=path, mend="run again")
+        for record, texts, prompt in read:
+            if record.id in responses:
+                raise DataError(f"item {record.id} stands there twice", where=path)
+            records.append(record)
+            responses[record.id] = texts
+            prompts[record.id] = prompt
+    return Run(results_path.parent, results_path, tuple(records), responses, prompts, run_info(results, date, ours))
+
+
+def _is_ours(config: Mapping[str, Any]) -> bool:
+    kwargs = config.get("dataset_kwargs") or {}
+    return isinstance(kwargs, Mapping) and "ra_track" in kwargs
+
+
+def read_samples(path: Path) -> Iterator[tuple[Record, tuple[str, ...], str]]:
+    """Yield ``(record, responses, prompt)`` for each line of a ``samples_*.jsonl``.
+
+    Raises:
+        DataError: naming the line that is cut off, wrong, or not of one of our tasks.
+    """
+    for number, row in iter_jsonl(path):
+        try:
+            record = Record.from_json(row["record"])
+            texts = tuple(str(text) for text in row["resps"][0])
+            yield record, texts, str(row["doc"]["prompt"])
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise DataError(
+                f"not a sample of a Refusal Atlas task ({type(error).__name__}: {error})", where=f"{path}:{number}"
+            ) from None
+
+
+def run_info(results: Mapping[str, Any], date: str, tasks: list[str]) -> dict[str, Any]:
+    """Return the facts of a run that its results file states.
+
+    Keys: ``model`` (lm_eval's name of the backend), ``model_args`` (mapping), ``model_name``, ``model_sha``,
+    ``date``, ``lm_eval_version``, ``transformers_version``, ``refusalatlas_version``, ``limit``, ``gen_kwargs``,
+    ``generation`` (of the tasks), ``chat_template_sha``, ``system_instruction``, ``system_instruction_sha``,
+    ``seeds``, ``tasks``, ``n`` (by task), ``versions`` (by task), ``seconds``. What lm_eval does not say is None.
+    """
+    from . import __version__
+
+    config = results.get("config") or {}
+    first = results["configs"][tasks[0]]
+    return {
+        "model": config.get("model"),
+        "model_args": _mapping(config.get("model_args")),
+        "model_name": results.get("model_name"),
+        "model_sha": config.get("model_sha"),
+        "date": date,
+        "lm_eval_version": results.get("lm_eval_version"),
+        "transformers_version": results.get("transformers_version"),
+        "refusalatlas_version": __version__,
+        "limit": config.get("limit"),
+        "gen_kwargs": config.get("gen_kwargs") or None,
+        "generation": first.get("generation_kwargs"),
+        "chat_template_sha": results.get("chat_template_sha"),
+        "system_instruction": results.get("system_instruction"),
+        "system_instruction_sha": results.get("system_instruction_sha"),
+        "seeds": {k: config.get(k) for k in ("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")},
+        "tasks": tasks,
+        "n": {task: results.get("n-samples", {}).get(task, {}) for task in tasks},
+        "versions": {task: results.get("versions", {}).get(task) for task in tasks},
+        "seconds": results.get("total_evaluation_time_seconds"),
+    }
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    """Return model arguments as a mapping; lm_eval writes them as one or as ``a=b,c=d``."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    pairs = (part.partition("=") for part in str(value or "").split(",") if part)
+    return {key: text for key, _, text in pairs}
