@@ -136,9 +136,21 @@ def youden(
     draws = draws - _weighted_mean(benign, benign_clusters, names, weights)
     draws = draws[np.isfinite(draws)]
     if float(draws.std()) == 0.0:
-        return Estimate(value, None, None, n, None, method, "no variation")
+        return _youden_without_variation(harmful, benign, len(names), n)
     low, high = (float(bound) for bound in np.percentile(draws, [2.5, 97.5]))
     return Estimate(value, low, high, n, None, method)
+
+
+def _youden_without_variation(harmful: Sequence[float], benign: Sequence[float], clusters: int, n: int) -> Estimate:
+    """Return the interval that square-and-add makes of the two Wilson intervals (Newcombe 1998, method 10).
+
+    Where no cluster differs from another the bootstrap has nothing to draw from, and would give a point.
+    """
+    p, q = float(np.mean(harmful)), float(np.mean(benign))
+    (p_low, p_high), (q_low, q_high) = wilson(p, clusters), wilson(q, clusters)
+    low = p - q - math.hypot(p - p_low, q_high - q)
+    high = p - q + math.hypot(p_high - p, q - q_low)
+    return Estimate(p - q, max(-1.0, low), min(1.0, high), n, None, "newcombe-wilson")
 
 
 def _weighted_mean(

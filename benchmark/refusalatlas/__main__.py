@@ -1,0 +1,5 @@
+"""`python -m refusalatlas`."""
+
+from .cli import main
+
+main()
