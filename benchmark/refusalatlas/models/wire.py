@@ -54,8 +54,8 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _PARAMETER = re.compile(
-    r"(unsupported|unrecogni[sz]ed|unknown|unexpected|extra|missing)[^.]{0,30}"
-    r"(parameter|argument|field|input|value|propert)|not supported with this model|not permitted",
+    r"(unsupported|unrecogni[sz]ed|unknown|unexpected|extra|missing)[^.]{0,30}(parameter|argument|field|propert)|"
+    r"unsupported value|extra inputs are not permitted|not supported with this model",
     re.IGNORECASE,
 )
 _TAGS = re.compile(r"<(script|style).*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)

@@ -1,0 +1,86 @@
+"""Keeps lm_eval's ``--use_cache`` honest.
+
+lm_eval caches whatever a model returns, under a key that does not say which model it was. Here failed requests are
+never kept, so that a second start asks for them again; a cache belongs to one model; and of several answers to one
+prompt each has its own place, where lm_eval would give the last one for all.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import AtlasError
+from ..records import Answer
+
+IDENTITY_KEY = "refusalatlas:identity"
+"""Beside lm_eval's keys, which are SHA-256 in hex."""
+
+
+class AnswerCache:
+    """The answers of one model in lm_eval's cache.
+
+    Args:
+        store: The SqliteDict that lm_eval has opened. lm_eval writes into it by itself, too, after a model has
+            returned; therefore its class is exchanged for one that refuses what must not be kept.
+        identity: Must be the same for a cached answer to be this model's.
+
+    Raises:
+        AtlasError: where the cache is another model's.
+    """
+
+    def __init__(self, store: Any, identity: Mapping[str, Any]) -> None:
+        _check_identity(store, dict(identity))
+        store.__class__ = _guarded(type(store))
+        store.refused = set()
+        self._store = store
+
+    def find(self, arguments: tuple[Any, ...], repeat: int) -> Answer | None:
+        """Return the answer to one of a prompt's repeats, or None."""
+        key = f"{_key(arguments)}#{repeat}"
+        return self._store[key] if key in self._store else None
+
+    def keep(self, arguments: tuple[Any, ...], answer: Answer, repeat: int | None) -> None:
+        """Write an answer to disk at once, unless it is an error.
+
+        Args:
+            arguments: Of the request.
+            answer: To keep.
+            repeat: Number of the repeat; None where the prompt is asked only once, and lm_eval itself finds it.
+        """
+        key = _key(arguments)
+        self._store[key if repeat is None else f"{key}#{repeat}"] = answer
+
+    def keep_apart(self, arguments: tuple[Any, ...]) -> None:
+        """Let lm_eval not keep answers to a prompt that has several."""
+        self._store.refused.add(_key(arguments))
+
+
+def _key(arguments: tuple[Any, ...]) -> str:
+    from lm_eval.api.model import hash_args
+
+    return str(hash_args("generate_until", arguments))
+
+
+def _check_identity(store: Any, identity: dict[str, Any]) -> None:
+    mend = "use another --use_cache path for each model"
+    if IDENTITY_KEY in store:
+        kept = store[IDENTITY_KEY]
+        if kept != identity:
+            names = [n for n in {**kept, **identity} if kept.get(n) != identity.get(n)]
+            differs = ", ".join(f"{n} {kept.get(n)!r}, now {identity.get(n)!r}" for n in names)
+            raise AtlasError(f"this cache was made with {differs}", where=store.filename, mend=mend)
+    elif store:
+        raise AtlasError("this cache was made by another kind of model", where=store.filename, mend=mend)
+    else:
+        store[IDENTITY_KEY] = identity
+
+
+@functools.cache
+def _guarded(base: type) -> type:
+    def __setitem__(self: Any, key: str, value: Any) -> None:
+        if key not in self.refused and getattr(value, "condition", None) != "error":
+            base.__setitem__(self, key, value)  # type: ignore[attr-defined]
+
+    return type("GuardedSqliteDict", (base,), {"__setitem__": __setitem__, "__doc__": "Refuses errors."})

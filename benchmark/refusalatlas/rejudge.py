@@ -1,0 +1,91 @@
+"""A finished run with another panel's records, without asking the model again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .adapter import item_metrics, panel_id
+from .errors import AtlasError
+from .exchanges import exchanges_of_record
+from .files import dumps, iter_jsonl, read_text
+from .records import Panel, Record
+from .runs import find_results, load_run
+
+
+def rejudge(source: Path, target: Path, panel: Panel) -> Path:
+    """Write the run at `source` into the new folder `target`, with the records that `panel` gives.
+
+    Responses and their salted hashes stay as they are. The folder appears only when it is complete.
+
+    Returns:
+        The new results file.
+
+    Raises:
+        AtlasError: where the run cannot be read, or `target` is there already or cannot be written.
+    """
+    results_path = find_results(source)
+    if target.exists():
+        raise AtlasError("is there already", where=target, mend="name a new folder")
+    run = load_run(results_path)
+    records = {record.id: record for record in _judged(run.records, run.responses, run.prompts, panel)}
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+    except OSError as error:
+        raise AtlasError(f"cannot be written ({error.strerror})", where=target) from None
+    try:
+        date = run.info["date"]
+        metrics: dict[str, dict[str, list[Any]]] = {}
+        for task in run.info["tasks"]:
+            name = f"samples_{task}_{date}.jsonl"
+            metrics[task] = _write_samples(results_path.with_name(name), temporary / name, records)
+        _write_results(results_path, temporary / results_path.name, metrics)
+        temporary.chmod(0o755)
+        temporary.replace(target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return target / results_path.name
+
+
+def _judged(records: Any, responses: Any, prompts: Any, panel: Panel) -> list[Record]:
+    exchanges, owners = [], []
+    for record in records:
+        for exchange in exchanges_of_record(record, responses[record.id], prompts[record.id]):
+            exchanges.append(exchange)
+            owners.append(record.id)
+    decisions: dict[str, list[Any]] = {}
+    for owner, decision in zip(owners, panel.judge(exchanges), strict=True):
+        decisions.setdefault(owner, []).append(decision)
+    return [replace(r, panel=panel_id(panel), decisions=tuple(decisions.get(r.id, ()))) for r in records]
+
+
+def _write_samples(source: Path, target: Path, records: dict[str, Record]) -> dict[str, list[Any]]:
+    values: dict[str, list[Any]] = {}
+    with target.open("w", encoding="utf-8") as out:
+        for _, row in iter_jsonl(source):
+            record = records[row["record"]["id"]]
+            row["record"] = record.to_json()
+            found = item_metrics(record.expected, row["record"]["decisions"])
+            for name in found.keys() & row.keys():
+                row[name] = found[name]
+                values.setdefault(name, []).append(found[name])
+            row["filtered_resps"] = []
+            out.write(dumps(row) + "\n")
+    return values
+
+
+def _write_results(source: Path, target: Path, metrics: dict[str, dict[str, list[Any]]]) -> None:
+    from .adapter import rate, youden_j
+
+    results = json.loads(read_text(source))
+    for task, values in metrics.items():
+        for key in results["results"].get(task, {}):
+            name = key.split(",")[0]
+            if name in values:
+                results["results"][task][key] = youden_j(values[name]) if name == "youden_j" else rate(values[name])
+    target.write_text(json.dumps(results, indent=2, ensure_ascii=False), encoding="utf-8")
