@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 from lm_eval.api.model import LM
 from lm_eval.models.api_models import JsonChatStr
 
-from ..errors import AtlasError
+from refusalatlas.errors import AtlasError
+
 from .cache import AnswerCache
 
 

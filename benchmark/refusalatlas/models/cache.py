@@ -7,12 +7,11 @@ prompt each has its own place, where lm_eval would give the last one for all.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import AtlasError
-from ..records import Answer
+from refusalatlas.errors import AtlasError
+from refusalatlas.records import Answer
 
 IDENTITY_KEY = "refusalatlas:identity"
 """Beside lm_eval's keys, which are SHA-256 in hex."""
@@ -32,14 +31,14 @@ class AnswerCache:
 
     def __init__(self, store: Any, identity: Mapping[str, Any]) -> None:
         _check_identity(store, dict(identity))
-        store.__class__ = _guarded(type(store))
+        store.__class__ = type("GuardedSqliteDict", (_Guard, type(store)), {})
         store.refused = set()
         self._store = store
 
     def find(self, arguments: tuple[Any, ...], repeat: int) -> Answer | None:
         """Return the answer to one of a prompt's repeats, or None."""
-        key = f"{_key(arguments)}#{repeat}"
-        return self._store[key] if key in self._store else None
+        found: Answer | None = self._store.get(f"{_key(arguments)}#{repeat}")
+        return found
 
     def keep(self, arguments: tuple[Any, ...], answer: Answer, repeat: int | None) -> None:
         """Write an answer to disk at once, unless it is an error.
@@ -77,10 +76,11 @@ def _check_identity(store: Any, identity: dict[str, Any]) -> None:
         store[IDENTITY_KEY] = identity
 
 
-@functools.cache
-def _guarded(base: type) -> type:
-    def __setitem__(self: Any, key: str, value: Any) -> None:
-        if key not in self.refused and getattr(value, "condition", None) != "error":
-            base.__setitem__(self, key, value)  # type: ignore[attr-defined]
+class _Guard:
+    """Goes before SqliteDict among the bases of a store's class."""
 
-    return type("GuardedSqliteDict", (base,), {"__setitem__": __setitem__, "__doc__": "Refuses errors."})
+    refused: set[str]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if key not in self.refused and getattr(value, "condition", None) != "error":
+            super().__setitem__(key, value)  # type: ignore[misc]

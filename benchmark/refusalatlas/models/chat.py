@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import AtlasError
-from ..records import Answer
+from refusalatlas.errors import AtlasError
+from refusalatlas.records import Answer
+
 from .base import MessageModel
 from .client import Job, ask_all
 from .settings import read_key, read_settings

@@ -15,9 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .. import __version__
-from ..errors import AtlasError
-from ..records import Answer
+from refusalatlas import __version__
+from refusalatlas.errors import AtlasError
+from refusalatlas.records import Answer
+
 from .settings import KEY_VARIABLE, ChatSettings
 from .wire import Fault, read_reply, wait_of
 
@@ -160,7 +161,7 @@ class _Asker:
     def _pause(self, fault: Fault, attempts: int) -> float:
         if fault.wait is not None:
             return fault.wait
-        longest = min(self._settings.retry_wait * 2 ** (attempts - 1), _LONGEST_BACKOFF)
+        longest = min(self._settings.retry_wait * 2.0 ** min(attempts - 1, 30), _LONGEST_BACKOFF)
         return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads retries, keeps no secret
 
     def _give_up(self, fault: Fault, attempts: int) -> Answer:

@@ -12,9 +12,10 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..errors import AtlasError, DataError, UnknownNameError
-from ..records import Answer
-from ..tracks import strings
+from refusalatlas.errors import AtlasError, DataError, UnknownNameError
+from refusalatlas.records import Answer
+from refusalatlas.tracks import strings
+
 from .base import MessageModel
 
 Document = Mapping[str, Any]
@@ -135,7 +136,7 @@ def _say(document: Document, group: str) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _group(language: str, name: str) -> tuple[str, ...]:
-    from ..languages import get_language
+    from refusalatlas.languages import get_language
 
     sentences = strings(language).get(name)
     if not sentences:

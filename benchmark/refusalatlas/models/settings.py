@@ -9,8 +9,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from ..errors import AtlasError, UnknownNameError
-from ..files import problems
+from refusalatlas.errors import AtlasError, UnknownNameError
+from refusalatlas.files import problems
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 

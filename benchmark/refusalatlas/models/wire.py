@@ -7,19 +7,32 @@ a good answer, so complaints are read from wherever they put them: ``error`` as 
 
 from __future__ import annotations
 
+import functools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
-from ..records import Answer
+from refusalatlas.records import Answer
+
 from .settings import ChatSettings
 
 BLOCKING = frozenset(
-    "content_filter content_filtered safety prohibited_content blocklist spii sensitive guardrail_intervened "
-    "image_safety error_toxic refusal".split()
+    {
+        "content_filter",
+        "content_filtered",
+        "safety",
+        "prohibited_content",
+        "blocklist",
+        "spii",
+        "sensitive",
+        "guardrail_intervened",
+        "image_safety",
+        "error_toxic",
+        "refusal",
+    }
 )
 """Finish reasons, in lower case, by which providers say that their filter stepped in."""
 
@@ -30,11 +43,18 @@ _CLIPPED = 300
 _STOPS = 4  # OpenAI takes no more stop sequences than these
 
 _KEY_CODES = frozenset(
-    "invalid_api_key incorrect_api_key authentication_error permission_denied insufficient_permissions "
-    "unsupported_country_region_territory account_deactivated".split()
+    {
+        "invalid_api_key",
+        "incorrect_api_key",
+        "authentication_error",
+        "permission_denied",
+        "insufficient_permissions",
+        "unsupported_country_region_territory",
+        "account_deactivated",
+    }
 )
 _PARAMETER_CODES = frozenset(
-    "unsupported_parameter unsupported_value unknown_parameter invalid_type missing_required_parameter".split()
+    {"unsupported_parameter", "unsupported_value", "unknown_parameter", "invalid_type", "missing_required_parameter"}
 )
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 
@@ -163,15 +183,16 @@ def read_reply(status: int, body: bytes, provider: str) -> Answer | Fault:
         return _read_error(_code_of(data["error"]), _complaint(data, body))
     if not isinstance(choices, list):
         return Fault("retry", f"the reply has no choices: {_clip(_plain(body))}")
-    facts = {"served_model": _string(data.get("model")), "provider": _string(data.get("provider")) or provider}
+    served_model, served_by = _string(data.get("model")), _string(data.get("provider")) or provider
+    answer = functools.partial(Answer, served_model=served_model, provider=served_by)
     if not choices:
         if _filtered(data):
-            return Answer(condition="blocked", detail="the provider's filter stopped the prompt", **facts)
-        return Answer(condition="empty", detail="the reply has an empty list of choices", **facts)
-    return _read_choice(choices[0], facts)
+            return answer(condition="blocked", detail="the provider's filter stopped the prompt")
+        return answer(condition="empty", detail="the reply has an empty list of choices")
+    return _read_choice(choices[0], answer)
 
 
-def _read_choice(choice: Any, facts: dict[str, str | None]) -> Answer | Fault:
+def _read_choice(choice: Any, answer: Callable[..., Answer]) -> Answer | Fault:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(message, dict):
         return Fault("retry", "the reply's first choice has no message")
@@ -183,10 +204,10 @@ def _read_choice(choice: Any, facts: dict[str, str | None]) -> Answer | Fault:
     reason = _string(choice.get("finish_reason"))
     text = _writable("\n\n".join(part for part in (content, refusal) if part.strip()) or content)
     if (cause := _block(choice, reason, text, refusal)) is not None:
-        return Answer(text, condition="blocked", finish_reason=reason, detail=cause, **facts)
+        return answer(text, condition="blocked", finish_reason=reason, detail=cause)
     if text.strip():
-        return Answer(text, finish_reason=reason, **facts)
-    return Answer(text, condition="empty", finish_reason=reason, detail=_why_empty(message, reason), **facts)
+        return answer(text, finish_reason=reason)
+    return answer(text, condition="empty", finish_reason=reason, detail=_why_empty(message, reason))
 
 
 def _block(choice: Mapping[str, Any], reason: str | None, text: str, refusal: str) -> str | None:
