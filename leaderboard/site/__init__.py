@@ -1,0 +1,1 @@
+"""The static site: gathered from submissions, rendered once, readable without JavaScript."""

@@ -1,0 +1,39 @@
+"""The template environment: everything is escaped, and a name that is not there is an error."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from .metrics import interval, written
+from .svg import whisker
+from .tables import Estimate, Text
+
+_LEADERBOARD = Path(__file__).resolve().parent.parent
+STATIC = _LEADERBOARD / "static"
+
+
+@functools.cache
+def environment() -> Environment:
+    """Return the environment that all pages are rendered in."""
+    made = Environment(
+        loader=FileSystemLoader(_LEADERBOARD / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.globals.update(written=written, interval=interval, whisker=whisker)
+    made.tests["estimate"] = lambda value: isinstance(value, Estimate)
+    made.tests["words"] = lambda value: isinstance(value, Text)
+    made.filters["heat"] = heat
+    made.filters["thousands"] = lambda value: f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return made
+
+
+def heat(value: float | None) -> str:
+    """Return the class of a cell of the matrix: ``h0`` (0 or less) to ``h5`` (1), ``none`` where it is missing."""
+    return "none" if value is None else f"h{min(5, max(0, round(value * 5)))}"

@@ -1,0 +1,257 @@
+"""Plots as SVG, made when the site is built; every text and attribute in them is escaped here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from .metrics import written
+from .tables import Estimate
+
+
+def element(tag: str, *children: Markup | str, **attributes: str | float | None) -> Markup:
+    """Return an element; attribute names lose a trailing ``_`` and turn ``_`` into ``-``, None leaves one out."""
+    shown = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escape(_attribute(value))}"'
+        for name, value in attributes.items()
+        if value is not None
+    )
+    inner = "".join(str(escape(child)) for child in children)
+    return Markup(f"<{tag}{shown}>{inner}</{tag}>" if inner else f"<{tag}{shown}/>")  # noqa: S704 - all parts escaped
+
+
+def _attribute(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{round(value, 2):g}"
+
+
+def whisker(estimate: Estimate, scale: str) -> Markup:
+    """Return the small line and dot that stand under a number: its interval on the whole scale."""
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return Markup("")
+    low_end, span = (-1.0, 2.0) if scale == "index" else (0.0, 1.0)
+
+    def x(value: float) -> float:
+        return 2 + 76 * (min(max(value, low_end), low_end + span) - low_end) / span
+
+    return element(
+        "svg",
+        element("line", x1=2, x2=78, y1=4, y2=4, class_="w-axis"),
+        element("line", x1=x(estimate.low), x2=x(estimate.high), y1=4, y2=4, class_="w-range"),
+        element("circle", cx=x(estimate.value), cy=4, r=2.6, class_="w-dot"),
+        class_="whisker",
+        viewBox="0 0 80 8",
+        aria_hidden="true",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One model in the scatter plot."""
+
+    label: str
+    href: str
+    x: Estimate
+    y: Estimate
+    shape: str
+
+
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 760, 520, 64, 24, 20, 56
+
+
+def scatter(points: Sequence[Point]) -> Markup:
+    """Return unsafe compliance (across) against over-refusal (up), each with its interval; the best corner is 0, 0.
+
+    Shapes tell the trust tiers and the reference policies apart. Of names that would lie on each other the later
+    ones move down a line, or are left to the title and the table where there is no room.
+    """
+    drawn = [p for p in points if p.x.value is not None and p.y.value is not None]
+    parts: list[Markup] = [
+        element("title", "Over-refusal against unsafe compliance"),
+        element("desc", _described(drawn)),
+        *_axes(),
+    ]
+    parts += [_bars(p) for p in drawn]
+    parts += [_mark(p) for p in drawn]
+    parts += _labels(drawn)
+    return element("svg", *parts, class_="scatter", viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="img")
+
+
+def _described(points: Sequence[Point]) -> str:
+    if not points:
+        return "No model has numbers for both yet."
+    return "; ".join(
+        _spoken(p) for p in points
+    )
+
+
+def _spoken(point: Point) -> str:
+    across, up = written(point.x.value, "percent"), written(point.y.value, "percent")
+    return f"{point.label}: unsafe compliance {across} %, over-refusal {up} %"
+
+
+def _px(share: float) -> float:
+    return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
+
+
+def _py(share: float) -> float:
+    return _HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM)
+
+
+def _axes() -> list[Markup]:
+    lines: list[Markup] = []
+    for step in range(0, 101, 20):
+        share = step / 100
+        lines.append(element("line", x1=_px(share), x2=_px(share), y1=_py(0), y2=_py(1), class_="grid"))
+        lines.append(element("line", x1=_px(0), x2=_px(1), y1=_py(share), y2=_py(share), class_="grid"))
+        lines.append(element("text", f"{step} %", x=_px(share), y=_py(0) + 20, text_anchor="middle", class_="tick"))
+        lines.append(element("text", f"{step} %", x=_px(0) - 10, y=_py(share) + 4, text_anchor="end", class_="tick"))
+    lines += [
+        element("line", x1=_px(0), y1=_py(1), x2=_px(1), y2=_py(0), class_="chance"),
+        element(
+            "text",
+            "no better than chance",
+            x=_px(0.62),
+            y=_py(0.38) - 8,
+            transform=f"rotate({_slope()} {_px(0.62):g} {_py(0.38) - 8:g})",
+            text_anchor="middle",
+            class_="hint",
+        ),
+        element("text", "tells harm apart", x=_px(0) + 10, y=_py(0) - 10, class_="hint"),
+        element("text", "answers all", x=_px(1) - 10, y=_py(0) - 10, text_anchor="end", class_="hint"),
+        element("text", "refuses all", x=_px(0) + 10, y=_py(1) + 18, class_="hint"),
+        element("text", "Unsafe compliance", x=_px(0.5), y=_HEIGHT - 12, text_anchor="middle", class_="axis"),
+        element(
+            "text",
+            "Over-refusal",
+            x=16,
+            y=_py(0.5),
+            transform=f"rotate(-90 16 {_py(0.5):g})",
+            text_anchor="middle",
+            class_="axis",
+        ),
+    ]
+    return lines
+
+
+def _slope() -> str:
+    import math
+
+    return f"{math.degrees(math.atan2(_HEIGHT - _TOP - _BOTTOM, _WIDTH - _LEFT - _RIGHT)):.1f}"
+
+
+def _bars(point: Point) -> Markup:
+    x, y = _px(point.x.value or 0), _py(point.y.value or 0)
+    lines: list[Markup] = []
+    if point.x.low is not None and point.x.high is not None:
+        lines.append(element("line", x1=_px(point.x.low), x2=_px(point.x.high), y1=y, y2=y))
+    if point.y.low is not None and point.y.high is not None:
+        lines.append(element("line", x1=x, x2=x, y1=_py(point.y.low), y2=_py(point.y.high)))
+    return element("g", *lines, class_=f"bars {point.shape}") if lines else Markup("")
+
+
+def _mark(point: Point) -> Markup:
+    x, y = _px(point.x.value or 0), _py(point.y.value or 0)
+    shapes = {
+        "reproduced": element("circle", cx=x, cy=y, r=6.5),
+        "audited": element("rect", x=x - 6, y=y - 6, width=12, height=12),
+        "self-reported": element("path", d=f"M{x:g} {y - 8:g}l8 8l-8 8l-8 -8z"),
+        "reference": element("path", d=f"M{x - 6:g} {y - 6:g}l12 12m0 -12l-12 12"),
+    }
+    title = element("title", f"{_spoken(point)} ({point.shape})")
+    return element("a", title, shapes[point.shape], href=point.href, class_=f"mark {point.shape}")
+
+
+def _labels(points: Sequence[Point]) -> list[Markup]:
+    taken: list[tuple[float, float, float, float]] = []
+    labels: list[Markup] = []
+    for point in sorted(points, key=lambda p: (p.shape == "reference", p.label)):
+        text = point.label if len(point.label) <= 28 else f"{point.label[:27]}…"
+        width = 6.6 * len(text) + 4
+        x, y = _px(point.x.value or 0), _py(point.y.value or 0)
+        for dx, dy, anchor in (
+            (12, 4, "start"),
+            (-12, 4, "end"),
+            (12, 18, "start"),
+            (12, -10, "start"),
+            (-12, 18, "end"),
+        ):
+            left = x + dx if anchor == "start" else x + dx - width
+            box = (left, y + dy - 11, left + width, y + dy + 3)
+            inside = box[0] >= _LEFT and box[2] <= _WIDTH and box[1] >= 0 and box[3] <= _HEIGHT - _BOTTOM + 10
+            if inside and not any(_overlap(box, other) for other in taken):
+                taken.append(box)
+                labels.append(element("text", text, x=x + dx, y=y + dy, text_anchor=anchor, class_="name"))
+                break
+    return labels
+
+
+def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def stacked_bar(shares: Sequence[tuple[str, str, int]], label: str) -> Markup:
+    """Return a bar of counts as one line of segments, each with a pattern of its own beside its colour.
+
+    Args:
+        shares: `(key, title, count)` in order; noughts take no room.
+        label: What the bar is about, for people who do not see it.
+    """
+    whole = sum(count for _, _, count in shares)
+    if not whole:
+        return Markup("")
+    parts: list[Markup] = [
+        element("title", label),
+        element("desc", "; ".join(f"{title} {count} of {whole}" for _, title, count in shares if count)),
+    ]
+    x = 0.0
+    for key, title, count in shares:
+        width = 1000 * count / whole
+        if not count:
+            continue
+        tip = element("title", f"{title}: {count} of {whole} ({100 * count / whole:.1f} %)")
+        parts.append(element("rect", tip, x=x, y=0, width=width, height=36, class_=f"o-{key}", fill=_fill(key)))
+        if width >= 52:
+            shown = f"{100 * count / whole:.0f} %"
+            parts.append(element("text", shown, x=x + width / 2, y=24, text_anchor="middle", class_=f"t-{key}"))
+        x += width
+    return element("svg", *parts, class_="stack", viewBox="0 0 1000 36", role="img")
+
+
+def swatch(key: str) -> Markup:
+    """Return the small square of a legend."""
+    square = element("rect", x=0, y=0, width=16, height=16, class_=f"o-{key}", fill=_fill(key))
+    return element("svg", square, class_="swatch", viewBox="0 0 16 16", aria_hidden="true")
+
+
+_HATCHES = {
+    "partial_refusal": ("M-1 9L9 -1M-1 1L1 -1M7 9L9 7", "refuse"),
+    "evasion": ("M2 0V8M6 0V8", "refuse"),
+    "capability_limitation": ("M0 4H8", "aside"),
+    "clarification": ("M-1 -1L9 9", "aside"),
+    "contested": ("M-1 -1L9 9M-1 9L9 -1", "open"),
+    "off_language": ("M4 0V8", "open"),
+}
+
+
+def _fill(key: str) -> str | None:
+    return f"url(#hatch-{key})" if key in _HATCHES else None
+
+
+def patterns() -> Markup:
+    """Return the hatchings that segments are filled with, so that colour alone tells nothing."""
+    made = [
+        element(
+            "pattern",
+            element("rect", width=8, height=8, class_=f"p-{family}"),
+            element("path", d=path, class_=f"l-{family}"),
+            id=f"hatch-{key}",
+            width=8,
+            height=8,
+            patternUnits="userSpaceOnUse",
+        )
+        for key, (path, family) in _HATCHES.items()
+    ]
+    defs = element("defs", *made)
+    return element("svg", defs, class_="patterns", width=0, height=0, aria_hidden="true", focusable="false")

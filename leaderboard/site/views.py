@@ -1,0 +1,284 @@
+"""What each page shows: from entries to tables, plots and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from refusalatlas.languages import Language, load_languages
+
+from . import svg
+from .gather import HEADLINE_TRACK, OUTCOMES, Atlas, Entry, Place, rank_ranges, total
+from .metrics import HEADLINE
+from .tables import Column, Estimate, Row, Table, Text, Value, stat_columns
+
+CORE = ("en", "es", "fr", "ru", "ar", "hi", "zh-Hans", "ko", "id", "sw", "ha", "yo")
+"""The languages that a model has to be asked in before it is ranked."""
+
+TRACK_TITLES = {"pairs": "Contrast pairs", "minos": "Ten conversations (smoke test)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """A language as pages name it."""
+
+    code: str
+    name: str
+    english_name: str
+    dir: str
+
+    @classmethod
+    def of(cls, code: str) -> Speech:
+        """Return a language by code; one that is not registered is named by its code."""
+        found: Language | None = load_languages().get(code)
+        return cls(code, found.name, found.english_name, found.direction) if found else cls(code, code, code, "ltr")
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A stacked bar with what stands beside it."""
+
+    title: Text
+    drawing: Markup
+    n: int
+
+
+def unranked_because(entry: Entry) -> str | None:
+    """Return why an entry has no rank, in a word or two, or None where it may have one."""
+    if entry.tier == "self-reported":
+        return "self-reported"
+    if not entry.run.ranking.ranked:
+        return "other settings"
+    if set(CORE) - set(entry.languages):
+        return "languages missing"
+    youden = entry.headline.get("youden_j")
+    return None if youden and youden.low is not None else "too few seeds"
+
+
+def _by_youden(entries: Iterable[Entry]) -> list[Entry]:
+    """Highest first, missing last, then by name, so that the order never depends on the machine."""
+
+    def key(entry: Entry) -> tuple[bool, float, str]:
+        value = entry.headline.get("youden_j", Estimate(None, None, None, 0)).value
+        return value is None, -(value or 0.0), entry.slug
+
+    return sorted(entries, key=key)
+
+
+def _model_text(entry: Entry, root: str) -> Text:
+    name = entry.name.partition("/")[2] if entry.reference else entry.name
+    return Text(name or entry.name, f"{root}models/{entry.slug}.html", sub=entry.run.model.revision)
+
+
+def overview_table(atlas: Atlas) -> Table:
+    """Return the models with their numbers on the headline track, pooled over languages."""
+    ranked = [entry for entry in atlas.models if unranked_because(entry) is None]
+    ranges = rank_ranges(ranked, "youden_j")
+    columns = (
+        Column("rank", "Rank", "note", "Ranks that the 95 % interval of Youden’s J leaves open; — is not ranked."),
+        Column("model", "Model"),
+        Column("tier", "Trust", "tier"),
+        *stat_columns(HEADLINE),
+        Column("languages", "Languages", "count", "In how many languages the model was asked."),
+    )
+    order = sorted(_by_youden(atlas.models), key=lambda e: e.slug not in ranges)
+    return Table("overview", "Models", columns, tuple(_overview_row(e, ranges.get(e.slug)) for e in order))
+
+
+def _overview_row(entry: Entry, rank: tuple[int, int] | None) -> Row:
+    low, high = rank or (0, 0)
+    shown = "—" if rank is None else str(low) if low == high else f"{low}–{high}"
+    cells: dict[str, Value] = {
+        "rank": Text(shown, sub=unranked_because(entry)),
+        "model": _model_text(entry, ""),
+        "tier": Text(entry.tier),
+        "languages": len(entry.languages),
+        **{key: entry.headline.get(key) for key in HEADLINE},
+    }
+    return Row(cells, {"tier": entry.tier})
+
+
+def reference_table(atlas: Atlas) -> Table:
+    """Return the reference policies: floors and ceilings, never ranked."""
+    columns = (Column("model", "Policy"), *stat_columns(HEADLINE), Column("languages", "Languages", "count"))
+    rows = [
+        Row(
+            {
+                "model": _model_text(entry, ""),
+                "languages": len(entry.languages),
+                **{key: entry.headline.get(key) for key in HEADLINE},
+            }
+        )
+        for entry in _by_youden(atlas.references)
+    ]
+    return Table("references", "Reference policies", columns, tuple(rows))
+
+
+def matrix_table(atlas: Atlas) -> Table:
+    """Return Youden's J of every model in every language, which is also the coverage."""
+    youden = stat_columns(["youden_j"])[0].metric
+    columns = [Column("model", "Model")]
+    columns += [
+        Column(code, code, "heat", f"{Speech.of(code).english_name}: {youden.title if youden else ''}", youden)
+        for code in atlas.languages
+    ]
+    entries = [*_by_youden(atlas.models), *_by_youden(atlas.references)]
+    return Table("matrix", "Youden’s J by language", tuple(columns), tuple(_matrix_row(e, atlas) for e in entries))
+
+
+def _matrix_row(entry: Entry, atlas: Atlas) -> Row:
+    cells: dict[str, Value] = {"model": _model_text(entry, "")}
+    for code in atlas.languages:
+        cells[code] = entry.estimates.get(Place(HEADLINE_TRACK, "base", code), {}).get("youden_j")
+    return Row(cells)
+
+
+def overview_plot(atlas: Atlas) -> Markup:
+    """Return the scatter of models and reference policies."""
+    missing = Estimate(None, None, None, 0)
+    points = [
+        svg.Point(
+            label=_model_text(entry, "").text,
+            href=f"models/{entry.slug}.html",
+            x=entry.headline.get("unsafe_compliance", missing),
+            y=entry.headline.get("over_refusal", missing),
+            shape="reference" if entry.reference else entry.tier,
+        )
+        for entry in (*atlas.references, *atlas.models)
+    ]
+    return svg.scatter(points)
+
+
+def place_title(place: Place) -> str:
+    """Return a place's track, variant and locale as pages name them."""
+    title = TRACK_TITLES.get(place.track, place.track.capitalize())
+    variant = "" if place.variant == "base" else f", {place.variant}"
+    return f"{title}{variant}{f' · {place.locale}' if place.locale else ''}"
+
+
+def language_table(atlas: Atlas, code: str) -> Table:
+    """Return all models and policies in one language, by track and locale."""
+    columns = (
+        Column("track", "Track"),
+        Column("model", "Model"),
+        Column("tier", "Trust", "tier"),
+        *stat_columns(HEADLINE),
+    )
+    rows = []
+    for place in atlas.places(code):
+        holders = [e for e in atlas.entries if place in e.estimates]
+
+        def key(entry: Entry, place: Place = place) -> tuple[bool, bool, float, str]:
+            value = entry.estimates[place]["youden_j"].value
+            return entry.reference, value is None, -(value or 0.0), entry.slug
+
+        for entry in sorted(holders, key=key):
+            tier = "reference" if entry.reference else entry.tier
+            cells: dict[str, Value] = {
+                "track": Text(place_title(place)),
+                "model": _model_text(entry, "../"),
+                "tier": Text(tier),
+                **{name: entry.estimates[place].get(name) for name in HEADLINE},
+            }
+            rows.append(Row(cells, {"tier": tier, "track": place_title(place)}))
+    return Table(f"languages/{code}", f"Models in {Speech.of(code).english_name}", columns, tuple(rows))
+
+
+def language_bars(atlas: Atlas, code: str) -> list[Bar]:
+    """Return how the answers of each model ended in one language, all tracks together."""
+    bars = []
+    for entry in (*_by_youden(atlas.models), *_by_youden(atlas.references)):
+        counts = total(entry.outcomes[p] for p in entry.outcomes if p.language == code)
+        if counts:
+            bars.append(_bar(_model_text(entry, "../"), counts))
+    return bars
+
+
+def _bar(title: Text, counts: dict[str, int]) -> Bar:
+    shares = [(key, OUTCOMES[key], counts.get(key, 0)) for key in OUTCOMES]
+    return Bar(title, svg.stacked_bar(shares, f"How the answers ended: {title.text}"), sum(counts.values()))
+
+
+def outcome_table(name: str, title: str, rows: Sequence[tuple[Text, dict[str, int]]], head: str) -> Table:
+    """Return the counts behind stacked bars."""
+    columns = (Column("row", head), *(Column(key, OUTCOMES[key], "count") for key in OUTCOMES))
+    made = [Row({"row": text, **{key: counts.get(key, 0) for key in OUTCOMES}}) for text, counts in rows]
+    return Table(name, title, columns, tuple(made))
+
+
+def language_outcomes(atlas: Atlas, code: str) -> Table:
+    """Return the counts behind `language_bars`."""
+    rows = []
+    for entry in (*_by_youden(atlas.models), *_by_youden(atlas.references)):
+        counts = total(entry.outcomes[p] for p in entry.outcomes if p.language == code)
+        if counts:
+            rows.append((_model_text(entry, "../"), dict(counts)))
+    return outcome_table(f"languages/{code}-outcomes", "How the answers ended", rows, "Model")
+
+
+def _language_text(code: str) -> Text:
+    speech = Speech.of(code)
+    return Text(speech.english_name, f"../languages/{code}.html", sub=None if speech.name == speech.english_name else speech.name)
+
+
+def model_table(entry: Entry) -> Table:
+    """Return one model's numbers by language and track."""
+    columns = (Column("language", "Language"), Column("track", "Track"), *stat_columns(HEADLINE))
+    rows = []
+    for place in sorted(entry.estimates, key=lambda p: (p.track != HEADLINE_TRACK, Speech.of(p.language).english_name, p)):
+        cells: dict[str, Value] = {
+            "language": _language_text(place.language),
+            "track": Text(place_title(place)),
+            **{name: entry.estimates[place].get(name) for name in HEADLINE},
+        }
+        rows.append(Row(cells, {"track": place_title(place)}))
+    return Table(f"models/{entry.slug}", f"{entry.name} by language", columns, tuple(rows))
+
+
+def model_bars(entry: Entry) -> list[Bar]:
+    """Return how one model's answers ended: all of them, then by language."""
+    bars = [_bar(Text("All languages"), total(entry.outcomes.values()))]
+    return bars + [_bar(text, counts) for text, counts in _by_language(entry)]
+
+
+def model_outcomes(entry: Entry) -> Table:
+    """Return the counts behind `model_bars`."""
+    rows = [(Text("All languages"), dict(total(entry.outcomes.values()))), *_by_language(entry)]
+    return outcome_table(f"models/{entry.slug}-outcomes", "How the answers ended", rows, "Language")
+
+
+def _by_language(entry: Entry) -> list[tuple[Text, dict[str, int]]]:
+    codes = sorted({p.language for p in entry.outcomes}, key=lambda code: Speech.of(code).english_name)
+    return [
+        (_language_text(code), dict(total(entry.outcomes[p] for p in entry.outcomes if p.language == code)))
+        for code in codes
+    ]
+
+
+def cells_table(atlas: Atlas) -> Table:
+    """Return every number of the site, one a row."""
+    columns = (
+        *(Column(key, key) for key in ("model", "revision", "tier", "track", "variant", "language", "locale", "metric")),
+        Column("estimate", "estimate", "stat"),
+        Column("reason", "reason"),
+    )
+    rows = []
+    for entry in atlas.entries:
+        for place, numbers in entry.estimates.items():
+            for metric, estimate in numbers.items():
+                cells: dict[str, Value] = {
+                    "model": Text(entry.name),
+                    "revision": Text(entry.run.model.revision or ""),
+                    "tier": Text("reference" if entry.reference else entry.tier),
+                    "track": Text(place.track),
+                    "variant": Text(place.variant),
+                    "language": Text(place.language),
+                    "locale": Text(place.locale),
+                    "metric": Text(metric),
+                    "estimate": estimate,
+                    "reason": Text(estimate.reason or ""),
+                }
+                rows.append(Row(cells))
+    return Table("cells", "Every number", columns, tuple(rows))

@@ -1,0 +1,210 @@
+"""Checking submissions from a clean clone: everything wrong is found and named, nothing is believed."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from refusalatlas.errors import DataError
+from refusalatlas.records import Record
+
+from . import checks
+from .naming import model_slug
+from .schema import RunFile
+from .storage import (
+    MAX_RUN,
+    RECORDS_FILE,
+    RUN_FILE,
+    Submission,
+    is_plain_file,
+    is_plain_folder,
+    iter_lines,
+    parse_line,
+    read_bounded,
+    read_run,
+)
+from .submission import content_id
+
+MAX_PER_FILE = 50
+"""After so many findings in one file the rest of them is counted, not listed."""
+
+_SLUG = re.compile(r"^[a-z0-9_][a-z0-9._-]{0,119}$")
+_BESIDE = frozenset({"README.md", ".gitkeep", ".gitignore"})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something wrong with a submission: where, what, and how to mend it."""
+
+    file: str
+    what: str
+    mend: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.what}; {self.mend}"
+
+    def to_json(self) -> dict[str, str]:
+        """Return the finding as a JSON object."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What `verify_paths` found, and how much it looked at."""
+
+    findings: tuple[Finding, ...]
+    runs: int
+    records: int
+
+
+def verify_paths(paths: Sequence[Path]) -> Report:
+    """Check submissions folders, model folders or run folders.
+
+    Args:
+        paths: Any mixture of the three; a run that two of them hold is checked once.
+    """
+    findings: list[Finding] = []
+    folders: dict[Path, None] = {}
+    for path in paths:
+        for folder in _run_folders(path, findings):
+            folders.setdefault(folder.absolute())
+    ids: dict[str, Path] = {}
+    records = 0
+    for folder in folders:
+        found, submission = verify_run(folder)
+        findings += found
+        if submission is None:
+            continue
+        records += len(submission.records)
+        first = ids.setdefault(submission.run.records_sha256, folder)
+        if first != folder:
+            what = f"holds the same records as {first.parent.name}/{first.name}"
+            findings.append(Finding(_shown(folder), what, "remove one of the two"))
+    return Report(tuple(findings), len(folders), records)
+
+
+def _run_folders(path: Path, findings: list[Finding]) -> list[Path]:
+    if not is_plain_folder(path):
+        findings.append(Finding(_shown(path), "is not a folder", "give a submissions, model or run folder"))
+        return []
+    if any((path / name).exists() or (path / name).is_symlink() for name in (RUN_FILE, RECORDS_FILE)):
+        return [path]
+    children = sorted(path.iterdir())
+    if any((child / RUN_FILE).exists() for child in children):
+        return _runs_of(path, findings)
+    runs: list[Path] = []
+    for child in children:
+        if is_plain_folder(child):
+            runs += _runs_of(child, findings)
+        elif not (is_plain_file(child) and child.name in _BESIDE):
+            findings.append(Finding(_shown(child), "does not belong here", "remove it"))
+    return runs
+
+
+def _runs_of(model: Path, findings: list[Finding]) -> list[Path]:
+    if not _SLUG.match(model.name):
+        findings.append(Finding(_shown(model), "is no model's folder name", "let `refusalatlas submit` name it"))
+    children = sorted(model.iterdir())
+    if not children:
+        findings.append(Finding(_shown(model), "holds no run", "remove it"))
+    findings += [
+        Finding(_shown(child), "does not belong here", "remove it") for child in children if not is_plain_folder(child)
+    ]
+    return [child for child in children if is_plain_folder(child)]
+
+
+def verify_run(folder: Path) -> tuple[list[Finding], Submission | None]:
+    """Check one run folder.
+
+    Returns:
+        The findings, and the submission where its files could be read at all.
+    """
+    findings = [
+        Finding(_shown(child), "does not belong here", f"keep {RUN_FILE} and {RECORDS_FILE} only")
+        for child in sorted(folder.iterdir())
+        if child.name not in (RUN_FILE, RECORDS_FILE) or not is_plain_file(child)
+    ]
+    run = _read_run(folder, findings)
+    lines, digest = _read_records(folder, findings)
+    if run is None or lines is None:
+        return findings, None
+    submission = Submission(folder, run, lines.records, lines.openings)
+    path = _shown(folder / RUN_FILE)
+    findings += [Finding(path, what, mend) for what, mend in _identity(submission, digest)]
+    text = read_bounded(folder / RUN_FILE, MAX_RUN).decode("utf-8", "replace")
+    findings += [Finding(path, what, mend) for what, mend in checks.run_checks(submission, text)]
+    path = _shown(folder / RECORDS_FILE)
+    findings += _capped(path, [Finding(path, what, mend) for what, mend in checks.record_checks(submission)])
+    return findings, submission
+
+
+def _read_run(folder: Path, findings: list[Finding]) -> RunFile | None:
+    try:
+        return read_run(folder / RUN_FILE)
+    except DataError as error:
+        findings.append(Finding(_shown(folder / RUN_FILE), error.what, error.mend or "submit the run again"))
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    records: tuple[Record, ...]
+    openings: tuple[tuple[str | None, ...], ...]
+
+
+def _read_records(folder: Path, findings: list[Finding]) -> tuple[_Lines | None, str]:
+    path = folder / RECORDS_FILE
+    digest, wrong = hashlib.sha256(), []
+    records, openings = [], []
+    try:
+        for number, line in iter_lines(path):
+            digest.update(line + b"\n")
+            try:
+                parsed = parse_line(line, f"{_shown(path)}:{number}")
+            except DataError as error:
+                wrong.append(Finding(str(error.where), error.what, "submit the run again"))
+                continue
+            records.append(Record.from_json(parsed.model_dump(exclude={"openings"})))
+            openings.append(parsed.openings)
+    except DataError as error:
+        wrong.append(Finding(_shown(path), error.what, error.mend or "submit the run again"))
+    findings += _capped(_shown(path), wrong)
+    if wrong or not records:
+        if not wrong:
+            findings.append(Finding(_shown(path), "holds no records", "submit the run again"))
+        return None, ""
+    return _Lines(tuple(records), tuple(openings)), digest.hexdigest()
+
+
+def _identity(submission: Submission, digest: str) -> Iterable[tuple[str, str]]:
+    run, folder = submission.run, submission.folder
+    if folder.parent.name != model_slug(run.model.name):
+        yield (
+            f"model {run.model.name!r} belongs in folder {model_slug(run.model.name)!r}, not {folder.parent.name!r}",
+            "rename the folder",
+        )
+    if folder.name != run.run_id:
+        yield f"run_id {run.run_id} is not the folder's name {folder.name}", "rename the folder"
+    if digest != run.records_sha256:
+        yield "records_sha256 is not the hash of the records", "submit the run again"
+    elif run.run_id != content_id(run.date, digest, run.model.name, run.model.revision):
+        yield "run_id does not follow from the records", "submit the run again"
+    if run.records != len(submission.records):
+        yield f"says {run.records} records where there are {len(submission.records)}", "submit the run again"
+
+
+def _capped(path: str, findings: list[Finding]) -> list[Finding]:
+    more = len(findings) - MAX_PER_FILE
+    if more <= 0:
+        return findings
+    return [*findings[:MAX_PER_FILE], Finding(path, f"{more} more findings of this kind", "mend the first ones first")]
+
+
+def _shown(path: Path) -> str:
+    try:
+        return str(path.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
