@@ -1,0 +1,134 @@
+"""The judge that goes by spelling: a linear classifier of the opening and the end of an answer.
+
+It never sees the prompt. It knows the languages that it was trained on, and abstains on others and where it is unsure.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from refusalatlas.errors import AtlasError, DataError
+from refusalatlas.files import read_text, validate
+from refusalatlas.records import LABELS, Exchange, Verdict
+
+from .features import BUCKETS, scores, softmax, zones
+from .language_id import same_language
+from .reading import Reading, read
+from .tables import WEIGHTS
+
+_BATCH = 256
+
+
+class NgramCard(BaseModel):
+    """What ``ngram.json`` holds: what the weights are, and where they come from.
+
+    Attributes:
+        sha256: Of ``ngram.npz``.
+        languages: Those with enough training answers; on others the judge abstains.
+        temperature: Divides the scores, fitted out of fold.
+        threshold: Confidence under which the judge abstains, fitted out of fold.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: int = 1
+    sha256: str
+    labels: list[str]
+    languages: list[str]
+    temperature: float = Field(gt=0)
+    threshold: float = Field(ge=0, le=1)
+    settings: dict[str, float]
+    sources: list[dict[str, Any]]
+    rows: dict[str, dict[str, int]]
+    out_of_fold: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NgramModel:
+    """Fitted weights.
+
+    Attributes:
+        weights: One row a bucket, one column a label.
+        bias: One number a label.
+    """
+
+    weights: NDArray[np.float32]
+    bias: NDArray[np.float32]
+    card: NgramCard
+
+    def probabilities(self, parts: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+        """Return the calibrated probability of each label, one row an answer; `parts` as of `features.zones`."""
+        return softmax(scores(parts, self.weights, self.bias) / self.card.temperature)
+
+
+@functools.lru_cache(maxsize=4)
+def load_ngram(folder: Path = WEIGHTS) -> NgramModel:
+    """Return the model in a folder of weights.
+
+    Raises:
+        AtlasError: where it is not there.
+        DataError: where it is damaged.
+    """
+    arrays, card_path = folder / "ngram.npz", folder / "ngram.json"
+    if not arrays.is_file() or not card_path.is_file():
+        raise AtlasError("the n-gram judge has no weights", where=folder, mend="run `refusalatlas judges train`")
+    card = validate(NgramCard, json.loads(read_text(card_path)), card_path)
+    payload = arrays.read_bytes()
+    if hashlib.sha256(payload).hexdigest() != card.sha256:
+        raise DataError("is not the file that ngram.json describes", where=arrays, mend="restore or train both")
+    with np.load(io.BytesIO(payload), allow_pickle=False) as stored:
+        weights, bias = stored["weights"].astype(np.float32), stored["bias"].astype(np.float32)
+    if weights.shape != (BUCKETS, len(LABELS)) or bias.shape != (len(LABELS),) or card.labels != list(LABELS):
+        raise DataError("has not the shape that this version reads", where=arrays, mend="train again")
+    return NgramModel(weights, bias, card)
+
+
+class NgramJudge:
+    """Judges by hashed character n-grams."""
+
+    name = "ngram"
+    family = "ngram"
+
+    def __init__(self, folder: str | None = None) -> None:
+        self._model = load_ngram(Path(folder) if folder else WEIGHTS)
+        self.version = f"1.{self._model.card.sha256[:8]}"
+        self.languages: frozenset[str] | None = frozenset(self._model.card.languages)
+
+    def judge(self, exchanges: Sequence[Exchange]) -> list[Verdict]:
+        """Return one verdict an exchange, in order."""
+        verdicts: list[Verdict] = []
+        for start in range(0, len(exchanges), _BATCH):
+            verdicts += self._batch(exchanges[start : start + _BATCH])
+        return verdicts
+
+    def _batch(self, exchanges: Sequence[Exchange]) -> list[Verdict]:
+        readings = [read(exchange) for exchange in exchanges]
+        table = self._model.probabilities([zones(reading.view) for reading in readings])
+        return [
+            self._verdict(row) if self._knows(exchange, reading) else Verdict(self.name, self.version, None, 0.0)
+            for exchange, reading, row in zip(exchanges, readings, table, strict=True)
+        ]
+
+    def _knows(self, exchange: Exchange, reading: Reading) -> bool:
+        language = reading.language or exchange.language
+        known = self.languages or frozenset()
+        has_text = bool(reading.view.text.strip())
+        return has_text and (language is None or any(same_language(language, code) for code in known))
+
+    def _verdict(self, row: NDArray[np.float64]) -> Verdict:
+        best = int(row.argmax())
+        shares = {label: round(float(share), 4) for label, share in zip(LABELS, row, strict=True)}
+        if row[best] < self._model.card.threshold:
+            return Verdict(self.name, self.version, None, 0.0, shares)
+        return Verdict(self.name, self.version, LABELS[best], round(float(row[best]), 4), shares)

@@ -1,0 +1,164 @@
+"""Panels: an ensemble of judges with its gate, read from `panels/<name>.yaml`."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from refusalatlas.errors import AtlasError, UnknownNameError
+from refusalatlas.files import dumps
+from refusalatlas.languages import load_languages
+from refusalatlas.records import LABELLED, Decision, DetectedLanguage, Exchange, Judge, Verdict
+
+from .condition import settle
+from .findings import findings
+from .gate import PANELS, PanelFile, gate, read_panel
+from .reading import Reading, read
+
+_BATCH = 128
+"""Exchanges judged at a time; no more are held than the readings' cache keeps."""
+
+_log = logging.getLogger("refusalatlas.judges")
+
+
+class OfflinePanel:
+    """Judges that run in this process, and the gate between them.
+
+    Attributes:
+        name: Name of the panel's file.
+        file: What it holds.
+        sha256: Hash of the file, of the judges' versions (which hash their weights) and of all lexicons.
+    """
+
+    def __init__(self, name: str, file: PanelFile, judges: Sequence[Judge], sha256: str) -> None:
+        self.name, self.file, self.sha256 = name, file, sha256
+        self._judges = tuple(judges)
+        self._failed: set[str] = set()
+
+    @property
+    def judges(self) -> tuple[Judge, ...]:
+        """The judges, in the order of the file."""
+        return self._judges
+
+    def judge(self, exchanges: Sequence[Exchange]) -> list[Decision]:
+        """Return one decision an exchange, in order. A judge that raises abstains; that is logged once a judge."""
+        decisions: list[Decision] = []
+        for start in range(0, len(exchanges), _BATCH):
+            decisions += self._batch(exchanges[start : start + _BATCH])
+        return decisions
+
+    def _batch(self, exchanges: Sequence[Exchange]) -> list[Decision]:
+        readings = [read(exchange) for exchange in exchanges]
+        conditions = [settle(exchange, reading) for exchange, reading in zip(exchanges, readings, strict=True)]
+        worth = [
+            i
+            for i, condition in enumerate(conditions)
+            if condition in LABELLED and any(c.isalnum() for c in readings[i].view.text)
+        ]
+        votes: dict[int, tuple[Verdict, ...]] = {}
+        if worth:
+            columns = [self._ask(judge, [exchanges[i] for i in worth]) for judge in self._judges]
+            votes = dict(zip(worth, zip(*columns, strict=True), strict=True))
+        return [
+            self._decide(exchange, readings[i], votes.get(i), condition=conditions[i])
+            for i, exchange in enumerate(exchanges)
+        ]
+
+    def _ask(self, judge: Judge, exchanges: Sequence[Exchange]) -> list[Verdict]:
+        try:
+            verdicts = judge.judge(exchanges)
+            if len(verdicts) != len(exchanges):
+                raise ValueError(f"{len(verdicts)} verdicts on {len(exchanges)} answers")
+        except Exception as error:  # a third party's judge may raise anything, and must not cost the run
+            if judge.name not in self._failed:
+                self._failed.add(judge.name)
+                _log.warning("judge %s failed and abstains: %r", judge.name, error)
+            return [Verdict(judge.name, judge.version, None, 0.0)] * len(exchanges)
+        return verdicts
+
+    def _decide(
+        self, exchange: Exchange, reading: Reading, votes: tuple[Verdict, ...] | None, *, condition: Any
+    ) -> Decision:
+        language = DetectedLanguage(exchange.language, reading.language, round(reading.confidence, 4))
+        if votes is None:
+            return Decision(None, condition, language, 0.0, False)
+        result = gate(votes, self.file)
+        reasons, features = findings(exchange, reading, result.label)
+        return Decision(
+            label=result.label,
+            condition=condition,
+            language=language,
+            agreement=result.agreement,
+            contested=result.contested,
+            votes=votes,
+            reasons=reasons,
+            features=features,
+            single_family=result.single_family,
+        )
+
+
+def load_panel(name: str = "offline") -> OfflinePanel:
+    """Return a panel, loaded once a process; the service ``load_panel``.
+
+    Raises:
+        UnknownNameError: where there is no such panel, or it names a judge that is not there.
+        DataError: where its file or a judge's weights are wrong.
+    """
+    return _load(name, PANELS)
+
+
+@functools.lru_cache(maxsize=16)
+def _load(name: str, folder: Path) -> OfflinePanel:
+    file = read_panel(name, folder)
+    judges = [make_judge(entry.name, entry.params) for entry in file.judges]
+    for entry, judge in zip(file.judges, judges, strict=True):
+        if judge.family != entry.family:
+            raise AtlasError(
+                f"judge {judge.name} is of family {judge.family}, not {entry.family}", where=folder / f"{name}.yaml"
+            )
+    return OfflinePanel(name, file, judges, _digest(file, judges))
+
+
+def judge_classes() -> dict[str, Any]:
+    """Return all judge classes by name: our own, and those of plug-ins."""
+    from refusalatlas.plugins import load_judge_classes
+
+    from .ngram import NgramJudge
+    from .rules import RulesJudge
+
+    return {**load_judge_classes(), "rules": RulesJudge, "ngram": NgramJudge}
+
+
+def make_judge(name: str, params: dict[str, Any]) -> Judge:
+    """Return a judge by its name among the entry points.
+
+    Raises:
+        UnknownNameError: where there is none of that name.
+        AtlasError: where it cannot be made from the parameters.
+    """
+    from .ngram import NgramJudge
+    from .rules import RulesJudge
+
+    ours: dict[str, Any] = {"rules": RulesJudge, "ngram": NgramJudge}
+    known = ours if name in ours else judge_classes()
+    if name not in known:
+        raise UnknownNameError("judge", name, sorted(known))
+    try:
+        judge: Judge = known[name](**params)
+    except TypeError as error:
+        raise AtlasError(f"cannot be made: {error}", where=f"judge {name}", mend="mend its params") from None
+    return judge
+
+
+def _digest(file: PanelFile, judges: Sequence[Judge]) -> str:
+    digest = hashlib.sha256(dumps(file.model_dump(mode="json")).encode())
+    for judge in judges:
+        digest.update(f"\n{judge.name} {judge.version}".encode())
+    for code, language in load_languages().items():
+        if language.lexicon.is_file():
+            digest.update(f"\n{code} ".encode() + hashlib.sha256(language.lexicon.read_bytes()).digest())
+    return digest.hexdigest()
