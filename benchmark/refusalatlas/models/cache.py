@@ -31,7 +31,7 @@ class AnswerCache:
 
     def __init__(self, store: Any, identity: Mapping[str, Any]) -> None:
         _check_identity(store, dict(identity))
-        store.__class__ = type("GuardedSqliteDict", (_Guard, type(store)), {})
+        store.__class__ = _guarded(type(store))
         store.refused = set()
         self._store = store
 
@@ -76,11 +76,14 @@ def _check_identity(store: Any, identity: dict[str, Any]) -> None:
         store[IDENTITY_KEY] = identity
 
 
-class _Guard:
-    """Goes before SqliteDict among the bases of a store's class."""
+def _guarded(base: Any) -> type:
+    class GuardedStore(base):  # type: ignore[misc]
+        """Takes no errors, and nothing under a key that is refused."""
 
-    refused: set[str]
+        refused: set[str]
 
-    def __setitem__(self, key: str, value: Any) -> None:
-        if key not in self.refused and getattr(value, "condition", None) != "error":
-            super().__setitem__(key, value)  # type: ignore[misc]
+        def __setitem__(self, key: str, value: Any) -> None:
+            if key not in self.refused and getattr(value, "condition", None) != "error":
+                super().__setitem__(key, value)
+
+    return GuardedStore
