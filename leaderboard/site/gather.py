@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from refusalatlas.records import LABELLED, Decision, Record
-
 from refusalatlas.leaderboard.schema import TIERS, RunFile
 from refusalatlas.leaderboard.storage import Submission, read_submission, run_folders
+
+from refusalatlas.records import LABELLED, Decision, Record
+
 from .tables import Estimate
 
 HEADLINE_TRACK = "pairs"

@@ -6,6 +6,7 @@ import functools
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from .metrics import interval, written
 from .svg import whisker
@@ -29,6 +30,7 @@ def environment() -> Environment:
     made.globals.update(written=written, interval=interval, whisker=whisker)
     made.tests["estimate"] = lambda value: isinstance(value, Estimate)
     made.tests["words"] = lambda value: isinstance(value, Text)
+    made.filters["breakable"] = breakable
     made.filters["heat"] = heat
     made.filters["thousands"] = lambda value: f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
     return made
@@ -37,3 +39,8 @@ def environment() -> Environment:
 def heat(value: float | None) -> str:
     """Return the class of a cell of the matrix: ``h0`` (0 or less) to ``h5`` (1), ``none`` where it is missing."""
     return "none" if value is None else f"h{min(5, max(0, round(value * 5)))}"
+
+
+def breakable(text: str) -> Markup:
+    """Return a name, escaped, that may break behind its slashes."""
+    return Markup("/<wbr>").join(escape(part) for part in text.split("/"))

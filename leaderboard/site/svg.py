@@ -81,9 +81,7 @@ def scatter(points: Sequence[Point]) -> Markup:
 def _described(points: Sequence[Point]) -> str:
     if not points:
         return "No model has numbers for both yet."
-    return "; ".join(
-        _spoken(p) for p in points
-    )
+    return "; ".join(_spoken(p) for p in points)
 
 
 def _spoken(point: Point) -> str:

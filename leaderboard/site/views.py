@@ -220,14 +220,20 @@ def language_outcomes(atlas: Atlas, code: str) -> Table:
 
 def _language_text(code: str) -> Text:
     speech = Speech.of(code)
-    return Text(speech.english_name, f"../languages/{code}.html", sub=None if speech.name == speech.english_name else speech.name)
+    return Text(
+        speech.english_name,
+        f"../languages/{code}.html",
+        sub=None if speech.name == speech.english_name else speech.name,
+    )
 
 
 def model_table(entry: Entry) -> Table:
     """Return one model's numbers by language and track."""
     columns = (Column("language", "Language"), Column("track", "Track"), *stat_columns(HEADLINE))
     rows = []
-    for place in sorted(entry.estimates, key=lambda p: (p.track != HEADLINE_TRACK, Speech.of(p.language).english_name, p)):
+    for place in sorted(
+        entry.estimates, key=lambda p: (p.track != HEADLINE_TRACK, Speech.of(p.language).english_name, p)
+    ):
         cells: dict[str, Value] = {
             "language": _language_text(place.language),
             "track": Text(place_title(place)),
@@ -260,7 +266,10 @@ def _by_language(entry: Entry) -> list[tuple[Text, dict[str, int]]]:
 def cells_table(atlas: Atlas) -> Table:
     """Return every number of the site, one a row."""
     columns = (
-        *(Column(key, key) for key in ("model", "revision", "tier", "track", "variant", "language", "locale", "metric")),
+        *(
+            Column(key, key)
+            for key in ("model", "revision", "tier", "track", "variant", "language", "locale", "metric")
+        ),
         Column("estimate", "estimate", "stat"),
         Column("reason", "reason"),
     )

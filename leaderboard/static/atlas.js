@@ -1,0 +1,115 @@
+// Sorting and filtering of tables that are already there. State lives in the address, so that a view can be shared.
+
+const boards = [...document.querySelectorAll("[data-board]")].filter((board) => board.querySelector("tbody"));
+const parameters = new URLSearchParams(location.search);
+
+for (const board of boards) enhance(board);
+
+function enhance(board) {
+  const prefix = board === boards[0] ? "" : `${board.dataset.board}.`;
+  const body = board.querySelector("tbody");
+  const original = [...body.rows];
+  const heads = [...board.querySelectorAll("thead th")];
+  const form = board.querySelector("form");
+  const state = { sort: parameters.get(`${prefix}sort`) ?? "", dir: parameters.get(`${prefix}dir`) ?? "" };
+
+  heads.forEach((head, index) => {
+    const title = head.querySelector("span");
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...title.childNodes);
+    title.replaceWith(button);
+    button.addEventListener("click", () => {
+      state.dir = state.sort === head.dataset.key ? turned(state.dir) : first(head);
+      state.sort = state.dir ? head.dataset.key : "";
+      sort();
+      remember();
+    });
+    head.dataset.index = index;
+  });
+
+  if (form) {
+    for (const field of form.elements) {
+      if (field.name) field.value = parameters.get(prefix + field.name) ?? "";
+      // A choice that this table does not have leaves the field blank and everything hidden; better to show all.
+      if (field.tagName === "SELECT" && field.selectedIndex < 0) field.value = "";
+    }
+    form.hidden = false;
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("input", () => {
+      filter();
+      remember();
+    });
+    filter();
+  }
+  sort();
+
+  function first(head) {
+    return "numeric" in head.dataset ? "desc" : "asc";
+  }
+
+  function turned(direction) {
+    return direction === "desc" ? "asc" : "desc";
+  }
+
+  function sort() {
+    const head = heads.find((candidate) => candidate.dataset.key === state.sort);
+    for (const other of heads) other.removeAttribute("aria-sort");
+    if (!head) return void body.append(...original);
+    if (state.dir !== "asc" && state.dir !== "desc") state.dir = first(head);
+    head.setAttribute("aria-sort", state.dir === "asc" ? "ascending" : "descending");
+    const sign = state.dir === "asc" ? 1 : -1;
+    const numeric = "numeric" in head.dataset;
+    const keyed = original.map((row, place) => ({ row, place, key: keyOf(row.cells[head.dataset.index], numeric) }));
+    keyed.sort((a, b) => {
+      // Blanks stay last whichever way the rest is turned.
+      if (a.key === null || b.key === null) return (a.key === null) - (b.key === null) || a.place - b.place;
+      const order = numeric ? a.key - b.key : a.key.localeCompare(b.key, "en", { numeric: true });
+      return sign * order || a.place - b.place;
+    });
+    body.append(...keyed.map(({ row }) => row));
+  }
+
+  function keyOf(cell, numeric) {
+    if (numeric) return cell.dataset.value === undefined ? null : Number(cell.dataset.value);
+    const text = (cell.querySelector("bdi") ?? cell).textContent.trim();
+    return text === "" || text === "—" ? null : text;
+  }
+
+  function filter() {
+    const field = form.elements.q;
+    const matches = matcher(field);
+    let shown = 0;
+    for (const row of original) {
+      const chosen = [...form.querySelectorAll("select")].every(
+        (select) => !select.value || row.dataset[select.name] === select.value,
+      );
+      row.hidden = !(chosen && matches(row.textContent));
+      shown += !row.hidden;
+    }
+    form.querySelector("output").textContent = shown === original.length ? `${shown} rows` : `${shown} of ${original.length} rows`;
+  }
+
+  function matcher(field) {
+    const wanted = field.value.trim();
+    field.removeAttribute("aria-invalid");
+    const pattern = /^\/(.+?)\/?$/.exec(wanted);
+    if (!pattern) return (text) => text.toLowerCase().includes(wanted.toLowerCase());
+    try {
+      const expression = new RegExp(pattern[1], "i");
+      return (text) => expression.test(text.trim());
+    } catch {
+      field.setAttribute("aria-invalid", "true");
+      return () => true;
+    }
+  }
+
+  function remember() {
+    const address = new URL(location.href);
+    const put = (key, value) => (value ? address.searchParams.set(prefix + key, value) : address.searchParams.delete(prefix + key));
+    put("sort", state.sort);
+    put("dir", state.sort && state.dir);
+    if (form) for (const field of form.elements) if (field.name) put(field.name, field.value.trim());
+    history.replaceState(null, "", address);
+  }
+}
