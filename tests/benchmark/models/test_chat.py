@@ -43,13 +43,23 @@ def test_answers_come_in_the_order_of_the_requests(server: Any, says: Callable[.
 def test_a_request_without_a_chat_template_is_one_user_message(server: Any) -> None:
     model(server).generate_until(asks("Hi"))
     assert server.bodies == [
-        {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 32, "temperature": 0.0, "seed": 1234}
+        {
+            "model": "m",
+            "messages": [{"role": "user", "content": "Hi"}],
+            "max_tokens": 32,
+            "temperature": 0.0,
+            "seed": 1234,
+        }
     ]
     assert server.paths == ["/v1/chat/completions"]
 
 
 def test_a_conversation_from_the_chat_template_arrives_turn_by_turn(server: Any) -> None:
-    turns = [{"role": "system", "content": "S"}, {"role": "user", "content": "न"}, {"role": "assistant", "content": "y"}]
+    turns = [
+        {"role": "system", "content": "S"},
+        {"role": "user", "content": "न"},
+        {"role": "assistant", "content": "y"},
+    ]
     chat = model(server)
     chat.generate_until(asks(chat.apply_chat_template(turns)))
     assert server.bodies[0]["messages"] == turns
@@ -103,7 +113,9 @@ def test_a_failure_that_passes_leaves_no_trace(server: Any, says: Callable[..., 
     assert (answer, answer.condition, answer.detail) == ("At last.", None, None)
 
 
-def test_a_failure_that_stays_is_recorded_and_the_run_goes_on(server: Any, says: Callable[..., Any], reply: Any) -> None:
+def test_a_failure_that_stays_is_recorded_and_the_run_goes_on(
+    server: Any, says: Callable[..., Any], reply: Any
+) -> None:
     server.answer = lambda body, number: reply(b"busy", status=503) if "bad" in str(body["messages"]) else says()
     answers = model(server, max_retries=2).generate_until(asks("bad", "good"))
     assert conditions(answers) == ["error", None]
@@ -175,9 +187,7 @@ def test_waits_grow_where_the_server_does_not_say(server: Any, reply: Any, monke
     ("status", "says_what"),
     [(401, "OPENAI_API_KEY"), (402, "account"), (404, "base_url"), (301, "redirect")],
 )
-def test_what_no_request_can_survive_ends_the_run_at_once(
-    server: Any, reply: Any, status: int, says_what: str
-) -> None:
+def test_what_no_request_can_survive_ends_the_run_at_once(server: Any, reply: Any, status: int, says_what: str) -> None:
     server.answer = lambda *_: reply(b"no", status=status, headers={"Location": "http://127.0.0.1:9/"})
     with pytest.raises(AtlasError, match=says_what) as caught:
         model(server, num_concurrent=2).generate_until(asks(*map(str, range(50))))
@@ -227,7 +237,9 @@ def test_a_server_that_dies_in_mid_run_costs_only_what_is_missing(says: Callable
 
 
 def test_a_form_that_is_rejected_from_the_start_ends_the_run(server: Any, reply: Any) -> None:
-    server.answer = lambda *_: reply({"error": {"message": "Unsupported parameter: 'seed'", "param": "seed"}}, status=400)
+    server.answer = lambda *_: reply(
+        {"error": {"message": "Unsupported parameter: 'seed'", "param": "seed"}}, status=400
+    )
     with pytest.raises(AtlasError, match="omit=seed"):
         model(server).generate_until(asks("Hi"))
 
@@ -244,8 +256,8 @@ def test_a_form_that_is_rejected_once_others_went_through_is_that_requests_error
 def test_a_server_that_wants_the_newer_name_of_the_limit_gets_it(
     server: Any, says: Callable[..., Any], reply: Any
 ) -> None:
-    complaint = {"error": {"code": "unsupported_parameter", "param": "max_tokens",
-                           "message": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}}  # fmt: skip
+    message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    complaint = {"error": {"code": "unsupported_parameter", "param": "max_tokens", "message": message}}
     server.answer = lambda body, number: reply(complaint, status=400) if "max_tokens" in body else says()
     answers = model(server, num_concurrent=1, max_retries=0).generate_until(asks("a", "b", "c"))
     assert conditions(answers) == [None, None, None]
@@ -285,9 +297,7 @@ def test_it_runs_where_a_loop_runs_already_as_in_a_notebook(server: Any) -> None
     assert asyncio.run(cell()) == ["Sure."]
 
 
-def test_what_went_wrong_is_said_once(
-    server: Any, reply: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_went_wrong_is_said_once(server: Any, reply: Any, caplog: pytest.LogCaptureFixture) -> None:
     server.answer = lambda *_: reply({"error": {"code": "content_filter"}}, status=400)
     with caplog.at_level(logging.WARNING):
         model(server).generate_until(asks("a", "b", "c"))
@@ -305,7 +315,7 @@ def test_log_likelihoods_are_refused_clearly(server: Any) -> None:
 
 
 def test_a_certificate_file_that_is_not_there_is_named(server: Any) -> None:
-    with pytest.raises(AtlasError, match="/nowhere.pem"):
+    with pytest.raises(AtlasError, match=r"/nowhere\.pem"):
         model(server, ca_cert_path="/nowhere.pem").generate_until(asks("Hi"))
 
 

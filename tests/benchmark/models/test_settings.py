@@ -29,7 +29,9 @@ def test_what_is_no_address_is_one_clear_line(url: str) -> None:
 
 
 def test_what_lm_eval_hands_to_every_model_is_accepted() -> None:
-    settings = read_settings({**GOOD, "batch_size": "1", "max_batch_size": 4, "device": "cpu", "tokenizer_backend": "x"})
+    settings = read_settings(
+        {**GOOD, "batch_size": "1", "max_batch_size": 4, "device": "cpu", "tokenizer_backend": "x"}
+    )
     assert settings.model == "m"
 
 

@@ -318,11 +318,15 @@ def test_details_are_one_short_line() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(["error", "choices", "message", "content", "refusal", "detail", "code", "loc", "finish_reason"]),
-        inner,
-        max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["error", "choices", "message", "content", "refusal", "detail", "code", "loc", "finish_reason"]
+            ),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=20,
 )
