@@ -8,7 +8,10 @@ from typing import Any
 
 HIDDEN = "[hidden]"
 
-_NAMES = r"(?:api[_-]?key|access[_-]?key|auth(?:orization)?|auth[_-]?token|token|secret|password|passwd|pwd|bearer|cookie|credential[s]?|headers?)"
+_NAMES = (
+    r"(?:api[_-]?key|access[_-]?key|auth(?:orization)?|auth[_-]?token|token|secret|password|passwd|pwd"
+    r"|bearer|cookie|credentials?|headers?)"
+)
 _SECRET_NAME = re.compile(rf"(?i)(?:^|[_.-]){_NAMES}(?:$|[_.-])")
 _HARMLESS_NAME = re.compile(
     r"(?i)max.*tok|tokenizer|tokens|_toks|add_.*_token|pad_token|eos_token|bos_token|prefix_token"

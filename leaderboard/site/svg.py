@@ -116,9 +116,6 @@ def _axes() -> list[Markup]:
             text_anchor="middle",
             class_="hint",
         ),
-        element("text", "tells harm apart", x=_px(0) + 10, y=_py(0) - 10, class_="hint"),
-        element("text", "answers all", x=_px(1) - 10, y=_py(0) - 10, text_anchor="end", class_="hint"),
-        element("text", "refuses all", x=_px(0) + 10, y=_py(1) + 18, class_="hint"),
         element("text", "Unsafe compliance", x=_px(0.5), y=_HEIGHT - 12, text_anchor="middle", class_="axis"),
         element(
             "text",
@@ -162,7 +159,8 @@ def _mark(point: Point) -> Markup:
 
 
 def _labels(points: Sequence[Point]) -> list[Markup]:
-    taken: list[tuple[float, float, float, float]] = []
+    marks = [(_px(p.x.value or 0), _py(p.y.value or 0)) for p in points]
+    taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in marks]
     labels: list[Markup] = []
     for point in sorted(points, key=lambda p: (p.shape == "reference", p.label)):
         text = point.label if len(point.label) <= 28 else f"{point.label[:27]}…"

@@ -77,11 +77,11 @@ def overview_table(atlas: Atlas) -> Table:
     ranked = [entry for entry in atlas.models if unranked_because(entry) is None]
     ranges = rank_ranges(ranked, "youden_j")
     columns = (
-        Column("rank", "Rank", "note", "Ranks that the 95 % interval of Youden’s J leaves open; — is not ranked."),
         Column("model", "Model"),
-        Column("tier", "Trust", "tier"),
+        Column("rank", "Rank", "note", "Ranks that the 95 % interval of Youden’s J leaves open; — is not ranked."),
         *stat_columns(HEADLINE),
         Column("languages", "Languages", "count", "In how many languages the model was asked."),
+        Column("tier", "Trust", "tier"),
     )
     order = sorted(_by_youden(atlas.models), key=lambda e: e.slug not in ranges)
     return Table("overview", "Models", columns, tuple(_overview_row(e, ranges.get(e.slug)) for e in order))
@@ -140,7 +140,7 @@ def overview_plot(atlas: Atlas) -> Markup:
     missing = Estimate(None, None, None, 0)
     points = [
         svg.Point(
-            label=_model_text(entry, "").text,
+            label=entry.name.rpartition("/")[2],
             href=f"models/{entry.slug}.html",
             x=entry.headline.get("unsafe_compliance", missing),
             y=entry.headline.get("over_refusal", missing),
@@ -161,10 +161,10 @@ def place_title(place: Place) -> str:
 def language_table(atlas: Atlas, code: str) -> Table:
     """Return all models and policies in one language, by track and locale."""
     columns = (
-        Column("track", "Track"),
         Column("model", "Model"),
-        Column("tier", "Trust", "tier"),
+        Column("track", "Track"),
         *stat_columns(HEADLINE),
+        Column("tier", "Trust", "tier"),
     )
     rows = []
     for place in atlas.places(code):

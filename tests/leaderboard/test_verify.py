@@ -1,0 +1,286 @@
+"""What `verify` finds, one fault a test."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import synthetic
+from click.testing import CliRunner
+
+from refusalatlas.leaderboard.cli import verify
+from refusalatlas.leaderboard.storage import MAX_LINE
+from refusalatlas.leaderboard.submission import submit_run
+from refusalatlas.leaderboard.verify import verify_paths
+
+Rows = list[dict[str, Any]]
+
+
+def found(*paths: Path) -> str:
+    """Return all findings as one text."""
+    return "\n".join(map(str, verify_paths(paths).findings))
+
+
+def first_with(rows: Rows, label: str | None) -> dict[str, Any]:
+    return next(row for row in rows if row["decisions"][0]["label"] == label)
+
+
+def test_fresh_submission_has_no_findings(submission: Path) -> None:
+    report = verify_paths([submission.parent.parent])
+    assert report.findings == ()
+    assert (report.runs, report.records) == (1, 80)
+
+
+@pytest.mark.parametrize("up", [0, 1, 2])
+def test_run_model_and_submissions_folders_are_all_understood(submission: Path, up: int) -> None:
+    path = [submission, *submission.parents][up]
+    assert verify_paths([path]).runs == 1
+
+
+def test_empty_submissions_folder_is_clean(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("Submissions go here.")
+    assert verify_paths([tmp_path]).findings == ()
+
+
+def test_command_leaves_with_three_where_there_are_findings(submission: Path) -> None:
+    (submission / "answers.txt").write_text("x")
+    result = CliRunner().invoke(verify, [str(submission)])
+    assert result.exit_code == 3
+    assert "answers.txt: does not belong here" in result.output
+
+
+def test_command_leaves_with_nought_where_there_are_none(submission: Path) -> None:
+    result = CliRunner().invoke(verify, [str(submission), "--format", "json"])
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["findings"] == []
+
+
+def test_all_findings_are_collected(submission: Path, change_run: Callable[..., Path]) -> None:
+    change_run(lambda facts: facts.update(records=3, run_id="2026-11-20-0000000000"))
+    (submission / "more").mkdir()
+    text = found(submission)
+    assert "more: does not belong here" in text
+    assert "says 3 records" in text
+    assert "run_id" in text
+
+
+def test_link_instead_of_a_file_is_found(submission: Path, tmp_path: Path) -> None:
+    shutil.move(submission / "run.json", tmp_path / "elsewhere.json")
+    (submission / "run.json").symlink_to(tmp_path / "elsewhere.json")
+    assert "not a regular file" in found(submission)
+
+
+def test_link_instead_of_a_folder_is_not_followed(submission: Path, tmp_path: Path) -> None:
+    (submission.parent.parent / "outside").symlink_to(tmp_path)
+    assert "outside: does not belong here" in found(submission.parent.parent)
+
+
+def test_pipe_instead_of_a_file_does_not_hang(submission: Path) -> None:
+    (submission / "records.jsonl.gz").unlink()
+    os.mkfifo(submission / "records.jsonl.gz")
+    assert "not a regular file" in found(submission)
+
+
+def test_missing_records_are_found(submission: Path) -> None:
+    (submission / "records.jsonl.gz").unlink()
+    assert "records.jsonl.gz: is missing" in found(submission)
+
+
+def test_folder_of_another_model_is_found(submission: Path) -> None:
+    moved = submission.parent.with_name("other__model")
+    submission.parent.rename(moved)
+    assert "belongs in folder 'example__model-1'" in found(moved)
+
+
+def test_folder_name_with_odd_characters_is_found(submission: Path) -> None:
+    moved = submission.parent.with_name("Example Model")
+    submission.parent.rename(moved)
+    assert "no model's folder name" in found(moved)
+
+
+def test_unknown_field_is_found(submission: Path, change_run: Callable[..., Path]) -> None:
+    change_run(lambda facts: facts.update(rank=1))
+    assert "rank: Extra inputs are not permitted" in found(submission)
+
+
+def test_raised_tier_without_grounds_is_found(submission: Path, change_run: Callable[..., Path]) -> None:
+    change_run(lambda facts: facts.update(trust={"tier": "reproduced"}))
+    assert "needs `by` and `grounds`" in found(submission)
+
+
+def test_ranking_that_does_not_follow_is_found(submission: Path, change_run: Callable[..., Path]) -> None:
+    change_run(lambda facts: facts["generation"].update(max_tokens=80))
+    assert "ranking.ranked should be false" in found(submission)
+
+
+def test_secret_is_found(submission: Path, change_run: Callable[..., Path]) -> None:
+    change_run(lambda facts: facts.update(command="lm_eval --model_args api_key=abcdef"))
+    assert "secret" in found(submission)
+
+
+def test_better_score_than_the_records_give_is_found(submission: Path, change_run: Callable[..., Path]) -> None:
+    def flatter(facts: dict[str, Any]) -> None:
+        next(s for s in facts["scores"] if s["metric"] == "over_refusal")["value"] = 0.0
+
+    change_run(flatter)
+    assert "scores do not follow from the records" in found(submission)
+
+
+def test_dropped_score_is_found(submission: Path, change_run: Callable[..., Path]) -> None:
+    change_run(lambda facts: facts["scores"].pop())
+    assert "scores do not follow" in found(submission)
+
+
+def test_foreign_digest_is_found(submission: Path, change_run: Callable[..., Path]) -> None:
+    change_run(lambda facts: facts["suites"][0].update(texts="0" * 64))
+    assert "not those of the release" in found(submission)
+
+
+def test_changed_record_is_found_by_the_hash(submission: Path, change_records: Callable[..., Path]) -> None:
+    change_records(lambda rows: rows[0]["provenance"][0].update(length=1))
+    assert "records_sha256" in found(submission)
+
+
+def test_missing_item_is_found(submission: Path, change_records: Callable[..., Path]) -> None:
+    change_records(lambda rows: rows.pop())
+    assert "has 80 items, not 79" in found(submission)
+
+
+def test_doubled_item_is_found(submission: Path, change_records: Callable[..., Path]) -> None:
+    change_records(lambda rows: rows.append(rows[0]))
+    assert "stands there twice" in found(submission)
+
+
+def test_item_id_that_its_fields_do_not_give_is_found(submission: Path, change_records: Callable[..., Path]) -> None:
+    change_records(lambda rows: rows[0].update(language="fr"))
+    assert "by its fields" in found(submission)
+
+
+def test_turned_expectation_is_found(submission: Path, change_records: Callable[..., Path]) -> None:
+    change_records(lambda rows: rows[0].update(expected="either"))
+    assert "another expected than the track" in found(submission)
+
+
+def test_other_panel_in_a_record_is_found(submission: Path, change_records: Callable[..., Path]) -> None:
+    change_records(lambda rows: rows[0].update(panel=f"offline@{'7' * 64}"))
+    assert "another panel" in found(submission)
+
+
+def test_unknown_panel_is_found(
+    submission: Path, change_records: Callable[..., Path], change_run: Callable[..., Path]
+) -> None:
+    change_records(lambda rows: [row.update(panel=f"homemade@{'5' * 64}") for row in rows])
+    change_run(lambda facts: facts["panel"].update(name="homemade"))
+    assert "panel homemade" in found(submission)
+
+
+def test_label_against_the_votes_is_found(submission: Path, change_records: Callable[..., Path]) -> None:
+    def turn(rows: Rows) -> None:
+        row = first_with(rows, "compliant")
+        row["decisions"][0]["label"] = "capability_limitation"
+
+    change_records(turn)
+    assert "but its votes make it compliant" in found(submission)
+
+
+def test_contest_that_was_hidden_is_found(submission: Path, change_records: Callable[..., Path]) -> None:
+    def hide(rows: Rows) -> None:
+        first_with(rows, None)["decisions"][0].update(label="compliant", contested=False)
+
+    change_records(hide)
+    assert "but its votes make it contested" in found(submission)
+
+
+def test_label_where_there_is_no_answer_is_found(submission: Path, change_records: Callable[..., Path]) -> None:
+    change_records(lambda rows: first_with(rows, "compliant")["decisions"][0].update(condition="blocked"))
+    assert "although it is contested or blocked" in found(submission)
+
+
+def test_answer_of_a_compliance_is_found(submission: Path, change_records: Callable[..., Path]) -> None:
+    change_records(lambda rows: first_with(rows, "compliant").update(openings=["Sure, here is how."]))
+    assert "openings are for full refusals" in found(submission)
+
+
+def test_refusal_without_its_opening_is_found(submission: Path, change_records: Callable[..., Path]) -> None:
+    change_records(lambda rows: first_with(rows, "full_refusal").update(openings=[None]))
+    assert "openings are for full refusals" in found(submission)
+
+
+def test_evidence_from_elsewhere_is_found(submission: Path, change_records: Callable[..., Path]) -> None:
+    def add(rows: Rows) -> None:
+        first_with(rows, "compliant")["decisions"][0]["reasons"] = [{"reason": "law", "evidence": "first you take"}]
+
+    change_records(add)
+    assert "evidence from outside the opening" in found(submission)
+
+
+def test_opening_that_is_too_long_is_found(submission: Path, change_records: Callable[..., Path]) -> None:
+    change_records(lambda rows: first_with(rows, "full_refusal").update(openings=["x" * 161]))
+    assert "at most 160 characters" in found(submission)
+
+
+def test_refusal_whose_opening_complies_is_found(submission: Path, change_records: Callable[..., Path]) -> None:
+    from refusalatlas.tracks import strings
+
+    said = strings("en")["compliance"][0][:160]
+
+    def lie(rows: Rows) -> None:
+        row = first_with(rows, "full_refusal")
+        row["openings"] = [said]
+        row["decisions"][0]["reasons"] = []
+
+    change_records(lie)
+    assert "its opening reads as compliance" in found(submission)
+
+
+def test_salt_in_a_record_is_found(submission: Path, change_records: Callable[..., Path]) -> None:
+    change_records(lambda rows: rows[0]["provenance"][0].update(salt="0" * 32))
+    assert "salt: Extra inputs are not permitted" in found(submission)
+
+
+def test_gzip_bomb_is_not_unpacked(submission: Path) -> None:
+    with gzip.open(submission / "records.jsonl.gz", "wb") as handle:
+        for _ in range(64):
+            handle.write(b"0" * 2**20)
+    assert f"longer than {MAX_LINE:,} bytes" in found(submission)
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"not gzip at all", "not gzip"),
+        (gzip.compress(b'{"id": 1}\n')[:-6], "cut off"),
+        (gzip.compress(b'{"id": 1}\n') + b"more", "behind the end"),
+        (gzip.compress(b'{"id": 1}'), "does not end"),
+        (gzip.compress(b""), "holds no records"),
+        (gzip.compress(b"[" * 100_000 + b"\n"), "records.jsonl.gz:1"),
+        (gzip.compress(b"\xff\xfe\n"), "records.jsonl.gz:1"),
+    ],
+)
+def test_broken_records_are_one_line(submission: Path, data: bytes, what: str) -> None:
+    (submission / "records.jsonl.gz").write_bytes(data)
+    assert what in found(submission)
+
+
+def test_many_findings_in_one_file_are_counted(submission: Path) -> None:
+    (submission / "records.jsonl.gz").write_bytes(gzip.compress(b"{}\n" * 500))
+    report = verify_paths([submission])
+    assert len(report.findings) < 60
+    assert "450 more findings" in found(submission)
+
+
+def test_same_records_under_two_names_are_found(run: Path, submission: Path) -> None:
+    submit_run(run, submission.parent.parent, model_name="other/name")
+    assert "holds the same records as" in found(submission.parent.parent)
+
+
+def test_synthetic_submissions_in_two_languages_are_clean(two_languages: Path) -> None:
+    report = verify_paths([two_languages])
+    assert report.findings == ()
+    assert report.runs == len(synthetic.MODELS) + len(synthetic.POLICIES)
