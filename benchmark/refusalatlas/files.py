@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -46,7 +47,7 @@ def iter_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         DataError: naming the first line that is not a JSON object, or that is cut off.
     """
     try:
-        opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8-sig")
+        opened = gzip.open(path, "rt", encoding="utf-8-sig") if path.suffix == ".gz" else path.open(encoding="utf-8-sig")
         with opened as lines:
             for number, line in enumerate(lines, 1):
                 if line.strip():
@@ -57,6 +58,8 @@ def iter_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise DataError("not UTF-8", where=path, mend="save it as UTF-8") from None
     except EOFError:
         raise DataError("cut off in the middle", where=path, mend="copy or make it again") from None
+    except zlib.error:
+        raise DataError("damaged, cannot be unpacked", where=path, mend="copy or make it again") from None
     except OSError as error:
         raise DataError(error.strerror or str(error), where=path) from None
 
@@ -94,6 +97,9 @@ def read_yaml(path: Path) -> Any:
         where = f"{path}:{mark.line + 1}" if mark else path
         problem = getattr(error, "problem", None) or error
         raise DataError(f"not valid YAML ({problem})", where=where) from None
+    except (ValueError, KeyError, IndexError, AttributeError, RecursionError) as error:
+        # PyYAML lets these through where a value is no date, number or truth value, although it looks or is tagged so
+        raise DataError(f"not valid YAML ({type(error).__name__}: {error})", where=path, mend="quote it") from None
 
 
 def validate(model: type[_Model], value: Any, where: str | Path) -> _Model:
