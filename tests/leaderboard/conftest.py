@@ -13,7 +13,6 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import synthetic
-
 from refusalatlas.leaderboard.storage import RECORDS_FILE, RUN_FILE, iter_lines, pack
 from refusalatlas.leaderboard.submission import submit_run
 

@@ -95,7 +95,10 @@ def write_run(
             lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
             (place / f"samples_{task}_{date}.jsonl").write_text(lines, encoding="utf-8")
             kwargs = {"until": [], "temperature": 0.0, "do_sample": False, "max_gen_toks": 512}
-            configs[task] = {"dataset_kwargs": {"ra_track": track, "ra_language": language}, "generation_kwargs": kwargs}
+            configs[task] = {
+                "dataset_kwargs": {"ra_track": track, "ra_language": language},
+                "generation_kwargs": kwargs,
+            }
             counts[task] = {"original": len(rows), "effective": len(rows)}
     results = {
         "configs": configs,
@@ -140,7 +143,9 @@ def write_submissions(root: Path, work: Path, languages: tuple[str, ...]) -> Pat
 
     for number, (model, (behaviour, tier)) in enumerate(MODELS.items()):
         spoken = languages if number != 2 else languages[: max(1, len(languages) // 2)]
-        run = write_run(work / str(number), model=model, languages=spoken, tracks=("pairs", "minos"), behaviour=behaviour)
+        run = write_run(
+            work / str(number), model=model, languages=spoken, tracks=("pairs", "minos"), behaviour=behaviour
+        )
         raise_tier(submit_run(run, root, submitter="Example Group"), tier)
     for policy, behaviour in POLICIES.items():
         run = write_run(

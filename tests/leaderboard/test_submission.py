@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 import synthetic
-
-from refusalatlas.errors import AtlasError
 from refusalatlas.leaderboard.schema import RecordLine, RunFile
 from refusalatlas.leaderboard.storage import read_submission
 from refusalatlas.leaderboard.submission import submit_run
+
+from refusalatlas.errors import AtlasError
 from refusalatlas.tracks import load_items
 
 
@@ -57,7 +57,9 @@ def test_no_salt_and_no_answer_that_complies_leaves_the_run(submission: Path) ->
     from refusalatlas.tracks import strings
 
     sentences = strings("en")
-    assert not any(sentence[:60] in text for group in ("compliance", "partial_refusal") for sentence in sentences[group])
+    assert not any(
+        sentence[:60] in text for group in ("compliance", "partial_refusal") for sentence in sentences[group]
+    )
     assert any(sentence in text for sentence in sentences["refusal"])
 
 

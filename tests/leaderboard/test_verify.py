@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import synthetic
 from click.testing import CliRunner
-
 from refusalatlas.leaderboard.cli import verify
 from refusalatlas.leaderboard.storage import MAX_LINE
 from refusalatlas.leaderboard.submission import submit_run
