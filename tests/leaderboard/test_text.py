@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusalatlas.leaderboard.naming import model_slug
 from refusalatlas.leaderboard.redact import opening, submitted
-from refusalatlas.leaderboard.schema import OPENING, RecordLine
+from refusalatlas.leaderboard.schema import OPENING, RecordLine, json_schema
 from refusalatlas.leaderboard.scrub import HIDDEN, scrub, scrub_mapping
 
 from refusalatlas.records import Decision, DetectedLanguage, Finding, Label
@@ -139,3 +139,10 @@ def test_other_answers_show_nothing(label: Label | None) -> None:
 
 def test_outcome_keeps_numbers_and_drops_sentences() -> None:
     assert _line("compliant", "x", "x").decisions[0].outcome == {"iou": 0.5, "fabricated": True}
+
+
+def test_schema_for_others_forbids_unknown_fields() -> None:
+    schema = json_schema()
+    assert schema["run"]["additionalProperties"] is False
+    assert schema["record"]["additionalProperties"] is False
+    assert {"model", "records_sha256", "panel"} <= set(schema["run"]["required"])

@@ -1,0 +1,231 @@
+"""The site as people use it: sorting, filtering, sharing a view, phones, the dark, and without JavaScript."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+MODELS = '[data-board="models"]'
+MATRIX = '[data-board="matrix"]'
+PAGES = ["index.html", "languages/ar.html", "models/meridian__meridian-large.html", "method.html", "data.html"]
+
+
+def column(page: Any, board: str, key: str) -> list[str | None]:
+    """Return the values of a column as they stand, None where one is missing."""
+    return page.eval_on_selector(
+        board,
+        """(board, key) => {
+          const index = [...board.querySelectorAll("thead th")].findIndex((head) => head.dataset.key === key);
+          return [...board.querySelectorAll("tbody tr")].filter((row) => !row.hidden)
+            .map((row) => row.cells[index].dataset.value ?? null);
+        }""",
+        key,
+    )  # type: ignore[no-any-return]
+
+
+def names(page: Any, board: str = MODELS) -> list[str]:
+    return [text.strip() for text in page.locator(f"{board} tbody tr:visible th bdi").all_inner_texts()]
+
+
+def head(page: Any, key: str, board: str = MODELS) -> Any:
+    return page.locator(f'{board} thead th[data-key="{key}"]')
+
+
+def test_click_sorts_and_second_click_turns(page: Any, address: str) -> None:
+    page.goto(address + "index.html")
+    button = head(page, "over_refusal").locator("button")
+    button.click()
+    falling = [float(value or "nan") for value in column(page, MODELS, "over_refusal")]
+    assert falling == sorted(falling, reverse=True)
+    assert head(page, "over_refusal").get_attribute("aria-sort") == "descending"
+    button.click()
+    rising = [float(value or "nan") for value in column(page, MODELS, "over_refusal")]
+    assert rising == sorted(rising)
+    assert head(page, "over_refusal").get_attribute("aria-sort") == "ascending"
+
+
+def test_only_one_column_says_that_it_is_sorted(page: Any, address: str) -> None:
+    page.goto(address + "index.html")
+    head(page, "over_refusal").locator("button").click()
+    head(page, "youden_j").locator("button").click()
+    assert page.locator(f"{MODELS} [aria-sort]").count() == 1
+
+
+def test_keyboard_sorts(page: Any, address: str) -> None:
+    page.goto(address + "index.html")
+    head(page, "unsafe_compliance").locator("button").focus()
+    page.keyboard.press("Enter")
+    assert head(page, "unsafe_compliance").get_attribute("aria-sort") == "descending"
+
+
+@pytest.mark.parametrize("clicks", [1, 2])
+def test_missing_values_stay_last_both_ways(page: Any, address: str, clicks: int) -> None:
+    page.goto(address + "index.html")
+    for _ in range(clicks):
+        head(page, "ar", MATRIX).locator("button").click()
+    values = column(page, MATRIX, "ar")
+    assert values[-1] is None
+    assert None not in values[:-1]
+
+
+def test_search_leaves_the_rows_that_match(page: Any, address: str) -> None:
+    page.goto(address + "index.html")
+    page.fill(f"{MODELS} input[name=q]", "AURORA")
+    assert len(names(page)) == 2
+    assert page.locator(f"{MODELS} output").inner_text() == "2 of 5 rows"
+
+
+def test_search_takes_patterns(page: Any, address: str) -> None:
+    page.goto(address + "index.html")
+    page.fill(f"{MODELS} input[name=q]", "/70b|mini/")
+    assert len(names(page)) == 2
+
+
+def test_broken_pattern_hides_nothing_and_is_marked(page: Any, address: str) -> None:
+    page.goto(address + "index.html")
+    page.fill(f"{MODELS} input[name=q]", "/(/")
+    assert len(names(page)) == 5
+    assert page.locator(f"{MODELS} input[name=q]").get_attribute("aria-invalid") == "true"
+
+
+def test_choice_of_trust_filters(page: Any, address: str) -> None:
+    page.goto(address + "index.html")
+    page.select_option(f"{MODELS} select[name=tier]", "self-reported")
+    assert names(page) == ["kestrel/kestrel-mini"]
+
+
+def test_view_is_in_the_address_and_comes_back(page: Any, address: str) -> None:
+    page.goto(address + "index.html")
+    head(page, "over_refusal").locator("button").click()
+    page.fill(f"{MODELS} input[name=q]", "a")
+    page.select_option(f"{MODELS} select[name=tier]", "audited")
+    shown, link = names(page), page.url
+    assert "sort=over_refusal" in link
+    page.goto("about:blank")
+    page.goto(link)
+    assert names(page) == shown
+    assert head(page, "over_refusal").get_attribute("aria-sort") == "descending"
+    assert page.input_value(f"{MODELS} input[name=q]") == "a"
+
+
+def test_two_tables_of_a_page_keep_their_own_state(page: Any, address: str) -> None:
+    page.goto(address + "index.html?q=aurora&matrix.q=meridian")
+    assert len(names(page)) == 2
+    assert names(page, MATRIX) == ["meridian/meridian-large"]
+
+
+def test_nonsense_in_the_address_shows_everything(page: Any, address: str) -> None:
+    page.goto(address + "index.html?sort=nonsense&dir=sideways&tier=%3Cscript%3E")
+    assert len(names(page)) == 5
+
+
+def test_clearing_the_search_clears_the_address(page: Any, address: str) -> None:
+    page.goto(address + "index.html?q=aurora")
+    page.fill(f"{MODELS} input[name=q]", "")
+    assert page.url == address + "index.html"
+
+
+def test_everything_can_be_read_without_javascript(browser: Any, address: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(address + "index.html")
+    assert page.locator(f"{MODELS} tbody tr").count() == 5
+    assert page.locator(f"{MODELS} form").is_hidden()
+    assert page.locator("thead button").count() == 0
+    assert page.locator("svg.scatter").is_visible()
+    context.close()
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_phone_does_not_scroll_sideways(browser: Any, address: str, path: str) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(address + path)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.close()
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_nobody_else_is_asked(page: Any, address: str, path: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(address + path)
+    page.wait_for_load_state("networkidle")
+    assert asked
+    assert all(url.startswith(address) for url in asked)
+
+
+CONTRAST = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const light = (colour) => {
+    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+    const line = (v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
+    return a === 0 ? null : 0.2126 * line(r) + 0.7152 * line(g) + 0.0722 * line(b);
+  };
+  const ground = (element) => {
+    for (let e = element; e; e = e.parentElement) {
+      const found = light(getComputedStyle(e).backgroundColor);
+      if (found !== null) return found;
+    }
+    return 1;
+  };
+  const poor = [];
+  for (const element of document.querySelectorAll("main *, header *, footer *")) {
+    const words = [...element.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!words || element.closest("svg") || !element.checkVisibility()) continue;
+    const [a, b] = [light(getComputedStyle(element).color), ground(element)].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) poor.push(element.textContent.trim());
+  }
+  return poor;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", PAGES)
+def test_text_stands_out_from_its_ground(browser: Any, address: str, path: str, scheme: str) -> None:
+    page = browser.new_page(color_scheme=scheme)
+    page.goto(address + path)
+    assert page.evaluate(CONTRAST) == []
+    page.close()
+
+
+def test_dark_is_dark_and_light_is_light(browser: Any, address: str) -> None:
+    grounds = {}
+    for scheme in ("light", "dark"):
+        page = browser.new_page(color_scheme=scheme)
+        page.goto(address + "index.html")
+        grounds[scheme] = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        page.close()
+    assert grounds == {"light": "rgb(251, 250, 247)", "dark": "rgb(20, 23, 27)"}
+
+
+def test_first_tab_stop_skips_to_the_content(page: Any, address: str) -> None:
+    page.goto(address + "index.html")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_print_leaves_out_the_tools(page: Any, address: str) -> None:
+    page.goto(address + "index.html")
+    page.emulate_media(media="print")
+    assert page.locator(f"{MODELS} form").is_hidden()
+    assert page.locator(f"{MODELS} table").is_visible()
+
+
+def test_arabic_name_runs_from_right_to_left(page: Any, address: str) -> None:
+    page.goto(address + "languages/ar.html")
+    assert page.eval_on_selector("h1 [lang=ar]", "e => getComputedStyle(e).direction") == "rtl"
+    assert page.eval_on_selector("main", "e => getComputedStyle(e).direction") == "ltr"
+
+
+def test_point_of_the_plot_leads_to_its_model(page: Any, address: str) -> None:
+    page.goto(address + "index.html")
+    page.locator("svg.scatter a[href*=kestrel]").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/models/kestrel__kestrel-mini.html")
+    assert "kestrel-mini" in page.locator("h1").inner_text()
