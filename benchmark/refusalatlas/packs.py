@@ -7,13 +7,16 @@ import system, but none of its code runs: a pack is data.
 from __future__ import annotations
 
 import functools
+import re
 import sys
 from dataclasses import dataclass
-from importlib.machinery import PathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
-from .errors import DataError
+from .errors import AtlasError, DataError
 from .plugins import Plugin, plugins, warn
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # it is written into YAML files that lm_eval executes
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +56,27 @@ def locate(package: str) -> Path:
         DataError: where there is no such package.
     """
     path: list[str] | None = None
-    for depth in range(package.count(".") + 1):
-        name = ".".join(package.split(".")[: depth + 1])
-        spec = PathFinder.find_spec(name, path if path is not None else sys.path)
-        if spec is None or spec.submodule_search_locations is None:
-            raise DataError(f"there is no package {name!r}", mend="mend the entry point under refusalatlas.packs")
+    for name in package.split("."):
+        # Each part is looked up by its last name alone, on the path of the one before: looked up by its full name, a
+        # part without __init__.py would ask for its parent, which was not imported.
+        spec = _find(name, path) if name.isidentifier() else None
+        if spec is None or not spec.submodule_search_locations:
+            raise DataError(
+                f"there is no package {package!r} ({name!r} is missing)",
+                mend="mend the entry point under refusalatlas.packs",
+            )
         path = list(spec.submodule_search_locations)
     assert path  # noqa: S101 - the loop ran at least once
     return Path(path[0])
+
+
+def _find(name: str, path: list[str] | None) -> ModuleSpec | None:
+    """Ask the import path, and for a package at the top also the finders by which editable installs are found."""
+    spec = PathFinder.find_spec(name, path)
+    if spec is None and path is None:
+        found = (finder.find_spec(name, None) for finder in sys.meta_path if finder is not PathFinder)
+        spec = next((each for each in found if each is not None), None)
+    return spec
 
 
 @functools.cache
@@ -73,8 +89,8 @@ def packs() -> tuple[Pack, ...]:
             continue
         try:
             found.append(_third_party(plugin))
-        except DataError as error:
-            warn(plugin, str(error))
+        except Exception as error:  # its own loaders and folders may raise anything
+            warn(plugin, str(error) if isinstance(error, AtlasError) else repr(error))
     return tuple(found)
 
 
@@ -85,6 +101,8 @@ def _own_version() -> str:
 
 
 def _third_party(plugin: Plugin) -> Pack:
+    if not _NAME.fullmatch(plugin.name):
+        raise DataError(f"{plugin.name!r} is no name for a pack", mend="use letters, digits, dots and hyphens")
     folder = locate(plugin.value)
     translations, tasks = folder / "translations", folder / "tasks"
     if not translations.is_dir() and not tasks.is_dir():

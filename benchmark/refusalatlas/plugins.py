@@ -56,8 +56,7 @@ def plugins(group: str) -> list[Plugin]:
     """
     found = []
     for entry in entry_points(group=f"{OURS}.{group}"):
-        dist = entry.dist
-        name, version = (dist.name, dist.version) if dist else ("unknown", "0")
+        name, version = _distribution(entry)
         found.append(Plugin(entry.name, entry.value, name.lower().replace("_", "-"), version, entry))
     found.sort(key=lambda p: (not p.ours, p.distribution, p.name))
     kept: dict[str, Plugin] = {}
@@ -68,6 +67,15 @@ def plugins(group: str) -> list[Plugin]:
         if first is not plugin and first.entry != plugin.entry:
             warn(plugin, f"its {group[:-1]} {plugin.name!r} is skipped: {first.distribution} has that name already")
     return list(kept.values())
+
+
+def _distribution(entry: EntryPoint) -> tuple[str, str]:
+    """Return name and version of the distribution that an entry comes from; a torn installation says neither."""
+    try:
+        dist = entry.dist
+        return (dist.name or "unknown", dist.version or "0") if dist else ("unknown", "0")
+    except Exception:  # what a torn METADATA raises differs from one Python to the next
+        return "unknown", "0"
 
 
 def warn(plugin: Plugin, message: str) -> None:
