@@ -6,27 +6,39 @@ import functools
 import sys
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import AtlasError
+
+if TYPE_CHECKING:
+    from .packs import Pack
 
 
 def task_folders() -> list[Path]:
     """Return the folders of task YAMLs, the built-in one first; a pack whose YAMLs are not ours is left out."""
-    from .generate import check_pack
     from .packs import packs
 
     folders = []
     for pack in packs():
         if pack.tasks is None:
             continue
-        if not pack.ours and (findings := check_pack(pack)):
+        findings = [] if pack.ours else _findings(pack)
+        if findings:
             sys.stderr.write(
                 f"refusalatlas: pack {pack.distribution} {pack.version}: its tasks are skipped: {findings[0]}\n"
             )
             continue
         folders.append(pack.tasks)
     return folders
+
+
+def _findings(pack: Pack) -> list[str]:
+    from .generate import check_pack
+
+    try:
+        return check_pack(pack)
+    except Exception as error:  # one pack never costs the others their tasks
+        return [repr(error)]
 
 
 def patch(module: ModuleType) -> None:
@@ -52,7 +64,10 @@ def patch(module: ModuleType) -> None:
             except Exception as error:
                 sys.stderr.write(f"refusalatlas: its tasks are not available: {error}\n")
         original(self, verbosity, paths or None, include_defaults, *args, **kw)
-        _unite_tags(self)
+        try:
+            _unite_tags(self)
+        except Exception as error:  # the index is lm_eval's own affair and may look different one day
+            sys.stderr.write(f"refusalatlas: tags that several packs share may be incomplete: {error!r}\n")
 
     __init__._refusalatlas = True  # type: ignore[attr-defined]
     manager.__init__ = __init__

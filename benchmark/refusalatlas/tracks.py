@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from .digests import Digests, digests_file
 from .errors import AtlasError, DataError, UnknownNameError
 from .files import dumps, iter_jsonl, read_yaml, validate
 from .languages import Language, get_language, load_languages
@@ -271,7 +272,9 @@ def load_items(track: str, language: str) -> tuple[Item, ...]:
     definition, speech = get_track(track), get_language(language)
     path = texts_path(track, language)
     if path is None:
-        raise DataError(f"track {track} has no texts in {language}", mend=f"write translations/{language}/{track}.jsonl")
+        raise DataError(
+            f"track {track} has no texts in {language}", mend=f"write translations/{language}/{track}.jsonl"
+        )
     return read_items(definition, speech, path)
 
 
@@ -338,14 +341,25 @@ def _sha256(text: str) -> str:
 
 
 @functools.cache
-def read_digests() -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
-    """Return ``{track: {version: {language: {"n", "ids", "texts"}}}}`` of all packs; ours win."""
-    merged: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
-    for pack in reversed(packs()):
-        if pack.tasks is not None and (pack.tasks / "digests.json").is_file():
-            import json
+def read_digests() -> Digests:
+    """Return ``{track: {version: {language: {"n", "ids", "texts"}}}}`` of all packs; the first to name one wins.
 
-            merged.update(json.loads((pack.tasks / "digests.json").read_text(encoding="utf-8")))
+    Raises:
+        DataError: where the built-in digests are broken; a third party's are named on stderr and left out.
+    """
+    merged: Digests = {}
+    for pack in packs():
+        path = pack.tasks / "digests.json" if pack.tasks is not None else None
+        if path is None or not path.is_file():
+            continue
+        try:
+            for track, versions in digests_file(path).items():
+                for version, languages in versions.items():
+                    known = merged.setdefault(track, {}).setdefault(version, {})
+                    for code, digest in languages.items():
+                        known.setdefault(code, digest)
+        except DataError as error:
+            _skip(pack, error)
     return merged
 
 
