@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
+
 from refusalatlas.errors import AtlasError, DataError
 from refusalatlas.files import dumps, iter_jsonl, read_jsonl, read_text, read_yaml, validate, write_atomic
 
