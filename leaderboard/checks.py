@@ -39,8 +39,8 @@ def _suite_checks(submission: Submission) -> Iterator[Complaint]:
     stated = {(s.track, s.version, s.language, s.variant): s for s in submission.run.suites}
     if len(stated) != len(submission.run.suites):
         yield "names a suite twice", _AGAIN
-    for key in sorted(stated.keys() - {(k.track, k.version, k.language, k.variant) for k in held}):
-        yield f"names a suite without records: {' '.join(key)}", _AGAIN
+    for absent in sorted(stated.keys() - {(k.track, k.version, k.language, k.variant) for k in held}):
+        yield f"names a suite without records: {' '.join(absent)}", _AGAIN
     for key, records in held.items():
         suite = stated.get((key.track, key.version, key.language, key.variant))
         pinned = pin(key)

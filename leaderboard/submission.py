@@ -121,7 +121,7 @@ def run_file(
         AtlasError: where the run does not say what it must.
     """
     info = run.info
-    model = {"name": model_name or _model_name(info), "revision": _revision(info)}
+    name, revision = model_name or _model_name(info), _revision(info)
     panel_name, _, panel_hash = run.records[0].panel.partition("@")
     generation = _generation(run)
     prompting = _prompting(info)
@@ -129,10 +129,10 @@ def run_file(
     date = _date(info)
     fields: dict[str, Any] = {
         "schema_version": "1",
-        "run_id": content_id(date, digest, model["name"], model["revision"]),
+        "run_id": content_id(date, digest, name, revision),
         "date": date,
         "submitter": submitter,
-        "model": model,
+        "model": {"name": name, "revision": revision},
         "backend": str(info.get("model") or "unknown"),
         "model_args": scrub_mapping(info.get("model_args") or {}),
         "command": command(info),
