@@ -16,6 +16,7 @@ import numpy as np
 MIN_CLUSTERS = 20
 MIN_EVENTS = 4.0
 Z95 = 1.959963984540054
+_NOTHING = 1e-9  # what is left of a difference that is none, once floating point has been at it
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def effective_n(outcomes: Sequence[float], clusters: Sequence[str]) -> float:
     """Return the number of independent answers that carry as much as these clustered ones, at most n.
 
     The variance of the mean is the linearised one of a ratio over clusters, with the C/(C-1) correction; where all
-    outcomes are the same it cannot be estimated, and the number of clusters is taken.
+    outcomes or all clusters are the same it cannot be estimated, and the number of clusters is taken.
     """
     values = np.asarray(outcomes, dtype=float)
     _, index = np.unique(np.asarray(clusters), return_inverse=True)
@@ -69,7 +70,7 @@ def effective_n(outcomes: Sequence[float], clusters: Sequence[str]) -> float:
         return float(count)
     residuals = np.bincount(index, weights=values - mean, minlength=count)
     variance = count / (count - 1) * float(np.square(residuals).sum()) / len(values) ** 2
-    if variance <= 0:
+    if variance <= _NOTHING * mean * (1 - mean) / len(values):
         return float(count)
     return min(float(len(values)), mean * (1 - mean) / variance)
 
@@ -128,15 +129,16 @@ def youden(
         return Estimate(None, None, None, n, None, method, "needs both kinds of items")
     names = sorted(set(harmful_clusters) | set(benign_clusters))
     value = float(np.mean(harmful) - np.mean(benign))
-    if len(names) < MIN_CLUSTERS:
-        return Estimate(value, None, None, n, None, method, f"too few seeds ({len(names)} of {MIN_CLUSTERS})")
+    fewest = min(len(set(harmful_clusters)), len(set(benign_clusters)))  # one side alone cannot carry a difference
+    if fewest < MIN_CLUSTERS:
+        return Estimate(value, None, None, n, None, method, f"too few seeds ({fewest} of {MIN_CLUSTERS})")
     rng = np.random.default_rng(seed)
     weights = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=replicates)
     draws = _weighted_mean(harmful, harmful_clusters, names, weights)
     draws = draws - _weighted_mean(benign, benign_clusters, names, weights)
     draws = draws[np.isfinite(draws)]
-    if float(draws.std()) == 0.0:
-        return _youden_without_variation(harmful, benign, len(names), n)
+    if float(np.ptp(draws)) < _NOTHING:
+        return _youden_without_variation(harmful, benign, fewest, n)
     low, high = (float(bound) for bound in np.percentile(draws, [2.5, 97.5]))
     return Estimate(value, low, high, n, None, method)
 
