@@ -125,7 +125,7 @@ def test_missing_files_and_folders_are_our_error(tmp_path: Path, reader: Any) ->
 def test_other_encodings_are_refused_with_advice(tmp_path: Path, reader: Any) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes('{"a": "é"}\n'.encode("latin-1"))
-    with pytest.raises(DataError, match="not UTF-8.*save it as UTF-8"):
+    with pytest.raises(DataError, match=r"not UTF-8.*save it as UTF-8"):
         reader(path)
 
 
@@ -180,7 +180,7 @@ def test_written_file_holds_the_data_and_nothing_else_is_left(tmp_path: Path, da
     path = tmp_path / "new" / "folder" / "x.txt"
     write_atomic(path, data)
     assert path.read_bytes() == (data.encode() if isinstance(data, str) else data)
-    assert os.listdir(path.parent) == ["x.txt"]
+    assert [p.name for p in path.parent.iterdir()] == ["x.txt"]
     assert path.stat().st_mode & 0o777 == 0o644
 
 
@@ -198,12 +198,12 @@ def test_interrupted_write_leaves_the_old_file(
     with pytest.raises(KeyboardInterrupt if isinstance(failure, KeyboardInterrupt) else AtlasError):
         write_atomic(path, "new")
     assert path.read_text(encoding="utf-8") == "old"
-    assert os.listdir(tmp_path) == ["x.txt"]
+    assert [p.name for p in tmp_path.iterdir()] == ["x.txt"]
 
 
 def test_folder_that_cannot_be_made_is_one_line_with_advice(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(AtlasError, match="cannot be written.*choose a folder that you may write to"):
+    with pytest.raises(AtlasError, match=r"cannot be written.*choose a folder that you may write to"):
         write_atomic(tmp_path / "file" / "below" / "x.txt", "new")
 
 
@@ -211,4 +211,4 @@ def test_target_that_is_a_folder_is_our_error_and_leaves_nothing(tmp_path: Path)
     (tmp_path / "x").mkdir()
     with pytest.raises(AtlasError, match="cannot be written"):
         write_atomic(tmp_path / "x", "new")
-    assert os.listdir(tmp_path) == ["x"]
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]

@@ -164,7 +164,7 @@ def test_data_folder_without_init_below_a_package_is_found(packmaker: Any) -> No
 
 
 def test_missing_package_is_our_error() -> None:
-    with pytest.raises(DataError, match="no package 'not_there.at.all'"):
+    with pytest.raises(DataError, match=r"no package 'not_there.at.all'"):
         locate("not_there.at.all")
 
 
