@@ -18,7 +18,9 @@ BUCKETS = 1 << BITS
 OPENING, START, END = 300, 70, 200
 """Letters of the opening, of its first words (which count apart), and of the end."""
 
-_ORDERS = (2, 3, 4, 5)
+_LONGEST = (6, 4, 4, 5)
+"""Longest n-gram of each zone; the shortest has two letters."""
+
 _BASE = np.uint64(0x100000001B3)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _LENGTHS = (40, 90, 180, 350, 700, 1400, 2800)
@@ -60,7 +62,7 @@ def hashed(parts: Sequence[Sequence[str]]) -> tuple[NDArray[np.intp], NDArray[np
         rows = np.repeat(np.arange(len(texts), dtype=np.uint64), sizes)
         points = np.concatenate(texts).astype(np.uint64) + np.uint64(1)
         rolling = points.copy()
-        for order in range(2, _ORDERS[-1] + 1):
+        for order in range(2, _LONGEST[zone] + 1):
             if len(points) < order:
                 break
             rolling = rolling[:-1] * _BASE + points[order - 1 :]

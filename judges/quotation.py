@@ -16,7 +16,9 @@ _BLOCK = re.compile(r"^ ?>.*$", re.MULTILINE)
 _INLINE_CODE = re.compile(r"`[^`\n]{1,200}`")
 _DIVIDER = re.compile(r"^ ?(?:-{3,}|\*{3,}|={3,}) ?$", re.MULTILINE)
 _INTRODUCTION = re.compile(r"[^\n]{3,400}[:：](?=\n)")
-_LETTER = re.compile(r"\n[^\n]{2,60}[,，،:!！]\n[^\n]{20,}|\[[^\]\n]{2,40}\]|^[^\n:]{3,16}: [^\n]{3,120}\n", re.MULTILINE)
+_LETTER = re.compile(
+    r"\n[^\n]{2,60}[,，،:!！]\n[^\n]{20,}|\[[^\]\n]{2,40}\]|^[^\n:]{3,16}: [^\n]{3,120}\n", re.MULTILINE
+)
 _OPENERS = '"「『«'
 
 

@@ -10,7 +10,7 @@ import io
 import json
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,67 +19,124 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refusalatlas.errors import DataError
-from refusalatlas.files import write_atomic
-from refusalatlas.records import LABELS, REFUSED, Exchange, Label
+from refusalatlas.files import read_yaml, write_atomic
+from refusalatlas.languages import load_languages
+from refusalatlas.records import LABELS, Exchange, Label
 
 from .examples import EXAMPLES, Example, load_examples, read_labelled
+from .fitting import FOLDS, Matrix, Settings, fit, fit_temperature, fit_threshold, out_of_fold
 from .features import BUCKETS, hashed, softmax, zones
-from .ngram import NgramCard
+from .ngram import REFUSED_MASK, NgramCard
 from .reading import read
 from .rules import pattern_of
 from .signals import signals
 from .tables import WEIGHTS, RulesFile
 
-FOLDS = 4
-MIN_ROWS = 24
-"""Training answers below which the n-gram judge does not claim a language."""
+MIN_ROWS, RICH_ROWS = 24, 300
+"""Training answers from which the n-gram judge claims a language, and from which it knows it well."""
 
-_REFUSED = np.array([label in REFUSED for label in LABELS])
+KIND_WEIGHTS: Mapping[str, float] = {
+    "late_refusal": 0.3, "polite_indirect": 0.5, "colloquial": 0.5, "other_language": 0.5, "after_empathy": 0.6,
+    "lecture": 0.5, "other_task": 0.5, "balanced": 0.5, "partial": 0.5,
+    "direct": 2.0, "very_short": 2.0, "plain": 2.5,
+}  # fmt: skip
+"""Hard kinds are many times more frequent among the examples than among answers of models; this evens it out."""
+
+_STRINGS: Mapping[str, Label] = {
+    "refusal": "full_refusal",
+    "partial_refusal": "partial_refusal",
+    "compliance": "compliant",
+    "capability_limitation": "capability_limitation",
+    "clarification": "clarification",
+    "evasion": "evasion",
+}
+_LICENCES = {
+    "xstest": ("paul-rottger/exaggerated-safety", "prompts CC-BY-4.0, completions under their providers' terms"),
+    "chatgpt-refusals": ("maxwellreuter/chatgpt-refusals", "MIT"),
+    "speechmap-zh": ("xlr8harder/llm-compliance", "Apache-2.0"),
+    "k-overrefusal": ("Marker-Inc-Korea/K-OverRefusal", "MIT"),
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """What the fit is told.
+class Corpus:
+    """What is trained on.
 
     Attributes:
-        penalty: Weight of the squared weights.
-        own: Weight of one of the project's examples against one row of a file from elsewhere.
-        iterations: Most steps of L-BFGS.
-        precision: Share of right refused-or-not verdicts that the abstention threshold is set for.
+        own: The project's examples, but for the sealed third.
+        strings: What the reference model says, from each language's ``strings.yaml``.
+        foreign: Rows of labelled files from elsewhere.
     """
 
-    penalty: float = 1.2e-4
-    own: float = 4.0
-    iterations: int = 120
-    precision: float = 0.96
+    own: tuple[Example, ...]
+    strings: tuple[Example, ...]
+    foreign: tuple[Example, ...]
+
+    @property
+    def rows(self) -> tuple[Example, ...]:
+        """All of them, in that order."""
+        return self.own + self.strings + self.foreign
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return how many answers of each label there are, by language."""
+        found: dict[str, Counter[str]] = {}
+        for example in self.rows:
+            found.setdefault(example.language, Counter())[str(example.label)] += 1
+        return {code: dict(sorted(labels.items())) for code, labels in sorted(found.items())}
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
-    """Hashed answers: sparse features, labels, weights, and the fold that each belongs to."""
+class Fitted:
+    """What training found.
 
-    x: Any
-    y: NDArray[np.intp]
-    weight: NDArray[np.float64]
-    fold: NDArray[np.intp]
+    Attributes:
+        logits: Out-of-fold scores of `corpus.rows`, one row each.
+        rich: For each row, whether its language is one that the judge knows well.
+    """
+
+    corpus: Corpus
+    data: Matrix
+    rules: RulesFile
+    weights: NDArray[np.float64]
+    bias: NDArray[np.float64]
+    logits: NDArray[np.float64]
+    rich: NDArray[np.bool_]
+    temperatures: dict[str, float]
+    thresholds: dict[str, float]
+
+    def shares(self) -> NDArray[np.float64]:
+        """Return calibrated out-of-fold probabilities of `corpus.rows`."""
+        heat = np.where(self.rich, self.temperatures["rich"], self.temperatures["other"])
+        return softmax(self.logits / heat[:, None])
 
 
 def fold_of(prompt: str) -> int:
     """Return the fold of an answer; answers to one prompt share it."""
-    return int(hashlib.sha256(prompt.strip().encode("utf-8", "surrogatepass")).hexdigest(), 16) % FOLDS
+    return int(hashlib.sha256(b"fold:" + prompt.strip().encode("utf-8", "surrogatepass")).hexdigest(), 16) % FOLDS
 
 
-def gather(extra: Iterable[Path] = (), folder: Path = EXAMPLES) -> tuple[list[Example], list[Example]]:
-    """Return `(own, foreign)` answers that may be trained on: labelled, none sealed, none of ``minos``.
+def gather(extra: Iterable[Path] = (), folder: Path = EXAMPLES) -> Corpus:
+    """Return what may be trained on: labelled, nothing sealed, nothing of ``minos``.
 
     Raises:
         DataError: where a file is wrong, or there is nothing to train on.
     """
-    own = [e for e in load_examples(folder, sealed=False) if e.label is not None]
-    foreign = list(read_labelled(extra))
+    own = tuple(e for e in load_examples(folder, sealed=False) if e.label is not None)
+    foreign = tuple(read_labelled(extra))
     if not own and not foreign:
         raise DataError("no labelled examples", where=folder, mend="add some, or name a file with --extra")
-    return own, foreign
+    return Corpus(own, tuple(_strings()), foreign)
+
+
+def _strings() -> Iterable[Example]:
+    for code, language in load_languages().items():
+        if not language.strings.is_file():
+            continue
+        groups = read_yaml(language.strings)
+        for group, label in _STRINGS.items():
+            for number, text in enumerate(groups.get(group, ())):
+                name = f"{code}/{group}/{number}"
+                yield Example(id=name, language=code, prompt=name, response=text, label=label, origin="strings")
 
 
 def exchange_of(example: Example) -> Exchange:
@@ -87,113 +144,91 @@ def exchange_of(example: Example) -> Exchange:
     return Exchange(example.id, example.prompt, example.response, example.language)
 
 
-def matrix(own: Sequence[Example], foreign: Sequence[Example], settings: Settings) -> Matrix:
-    """Return the features of all answers, weighted so that no language or source drowns the others."""
+def weight_of(example: Example, sizes: Mapping[str, int], settings: Settings) -> float:
+    """Return what an answer counts for, so that no source drowns the others and hard kinds are not the rule."""
+    if example.origin == "strings":
+        return settings.own / 2
+    if example.origin in ("machine", "human"):
+        return settings.own * KIND_WEIGHTS.get(example.kind, 1.0)
+    return min(1.0, 1200 / sizes[example.language])
+
+
+def _weights(corpus: Corpus, settings: Settings) -> NDArray[np.float64]:
+    sizes = Counter(example.language for example in corpus.foreign)
+    return np.array([weight_of(example, sizes, settings) for example in corpus.rows])
+
+
+def matrix(corpus: Corpus, settings: Settings) -> Matrix:
+    """Return the features of all answers."""
     from scipy.sparse import csr_matrix
 
-    rows = [*own, *foreign]
-    parts = [zones(read(exchange_of(example)).view) for example in rows]
-    row, bucket = hashed(parts)
-    counts = np.bincount(row, minlength=len(rows)).astype(np.float64)
-    x = csr_matrix((1.0 / np.sqrt(counts[row]), (row, bucket)), shape=(len(rows), BUCKETS))
+    rows = corpus.rows
+    row, bucket = hashed([zones(read(exchange_of(example)).view) for example in rows])
+    counts = np.bincount(row, minlength=len(rows)).astype(np.float32)
+    values = (1.0 / np.sqrt(counts[row])).astype(np.float32)
+    x = csr_matrix((values, (row, bucket)), shape=(len(rows), BUCKETS), dtype=np.float32)
     y = np.array([LABELS.index(example.label) for example in rows if example.label], dtype=np.intp)
-    weight = np.array([settings.own] * len(own) + [1.0] * len(foreign))
-    return Matrix(x, y, weight, np.array([fold_of(example.prompt) for example in rows], dtype=np.intp))
+    fold = np.array([fold_of(example.prompt) for example in rows], dtype=np.intp)
+    return Matrix(x, y, _weights(corpus, settings), fold)
 
 
-def fit(data: Matrix, keep: NDArray[np.bool_], settings: Settings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return weights and bias of a softmax regression with a squared penalty, fitted by L-BFGS from zero."""
-    from scipy.optimize import minimize
-
-    x, weight = data.x[keep], data.weight[keep] / data.weight[keep].sum()
-    used = np.flatnonzero(np.asarray((x != 0).sum(axis=0)).ravel() >= 2)
-    x = x[:, used]
-    transposed, k = x.T.tocsr(), len(LABELS)
-    target = np.eye(k)[data.y[keep]]
-
-    def loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        w, b = flat[:-k].reshape(len(used), k), flat[-k:]
-        p = softmax(np.asarray(x @ w) + b)
-        nll = -float(weight @ np.log(np.maximum((p * target).sum(axis=1), 1e-12)))
-        slope = (p - target) * weight[:, None]
-        gradient = np.asarray(transposed @ slope) + settings.penalty * w
-        return nll + 0.5 * settings.penalty * float((w * w).sum()), np.concatenate([gradient.ravel(), slope.sum(axis=0)])
-
-    start = np.zeros(len(used) * k + k)
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": settings.iterations, "maxcor": 8})
-    weights = np.zeros((BUCKETS, k))
-    weights[used] = found.x[:-k].reshape(len(used), k)
-    return weights, found.x[-k:]
-
-
-def out_of_fold(data: Matrix, settings: Settings, report: Callable[[str], None]) -> NDArray[np.float64]:
-    """Return scores of every answer by a fit that saw no answer to its prompt."""
-    result = np.zeros((len(data.y), len(LABELS)))
-    for fold in range(FOLDS):
-        held = data.fold == fold
-        if not held.any() or held.all():
-            continue
-        weights, bias = fit(data, ~held, settings)
-        result[held] = np.asarray(data.x[held] @ weights) + bias
-        report(f"fold {fold + 1} of {FOLDS}: {int(held.sum())} answers held out")
-    return result
-
-
-def fit_temperature(logits: NDArray[np.float64], data: Matrix) -> float:
-    """Return the temperature under which out-of-fold probabilities are likeliest, to two digits."""
-    grid = np.round(np.geomspace(0.3, 4.0, 120), 2)
-    rows = np.arange(len(data.y))
-    losses = [
-        -float(data.weight @ np.log(np.maximum(softmax(logits / t)[rows, data.y], 1e-12))) for t in grid
-    ]
-    return float(grid[int(np.argmin(losses))])
-
-
-def fit_threshold(shares: NDArray[np.float64], data: Matrix, precision: float) -> float:
-    """Return the least confidence above which refused-or-not is right as often as asked, at .35 to .9."""
-    best = shares.argmax(axis=1)
-    right = _REFUSED[best] == _REFUSED[data.y]
-    confidence = shares[np.arange(len(best)), best]
-    for threshold in np.round(np.arange(0.35, 0.9, 0.01), 2):
-        kept = confidence >= threshold
-        if kept.any() and float(np.average(right[kept], weights=data.weight[kept])) >= precision:
-            return float(threshold)
-    return 0.9
-
-
-def count_patterns(own: Sequence[Example], foreign: Sequence[Example], settings: Settings) -> RulesFile:
+def count_patterns(rows: Sequence[Example], settings: Settings | None = None) -> RulesFile:
     """Return how often each pattern of the rules, each leaf, and each leaf in a language, meant which label."""
-    patterns: dict[str, Counter[Label]] = {}
-    leaves: dict[str, Counter[Label]] = {}
-    languages: dict[str, dict[str, Counter[Label]]] = {}
-    sizes: Counter[str] = Counter(example.language for example in foreign)
-    for example in [*own, *foreign]:
+    settings = settings or Settings()
+    sizes = Counter(e.language for e in rows if e.origin not in ("machine", "human", "strings"))
+    patterns: dict[str, dict[Label, float]] = {}
+    leaves: dict[str, dict[Label, float]] = {}
+    languages: dict[str, dict[str, dict[Label, float]]] = {}
+    for example in rows:
         exchange = exchange_of(example)
         reading = read(exchange)
         seen = signals(exchange, reading)
-        if example.label is None or not seen.competent:
+        if example.label is None or example.origin == "strings" or not seen.competent:
             continue
         pattern = pattern_of(seen)
         ours = example.origin in ("machine", "human")
-        # A large file in one language must not set what a pattern means in all others.
-        weight = 1.0 if ours else min(1.0, 60 * settings.own / sizes[example.language])
-        patterns.setdefault(pattern.name, Counter())[example.label] += weight  # type: ignore[assignment]
-        leaves.setdefault(pattern.leaf, Counter())[example.label] += weight  # type: ignore[assignment]
+        weight = weight_of(example, sizes, settings) / settings.own if ours else min(1.0, 200 / sizes[example.language])
         code = reading.language or example.language
-        languages.setdefault(code, {}).setdefault(pattern.leaf, Counter())[example.label] += 1
+        for table, name in (
+            (patterns, pattern.name),
+            (leaves, pattern.leaf),
+            (languages.setdefault(code, {}), pattern.leaf),
+        ):
+            counts = table.setdefault(name, {})
+            counts[example.label] = counts.get(example.label, 0.0) + weight
     return RulesFile(
-        trained_on=dict(sorted(Counter(e.origin for e in [*own, *foreign]).items())),
+        trained_on=dict(sorted(Counter(e.origin for e in rows if e.origin != "strings").items())),
         patterns=_plain(patterns),
         leaves=_plain(leaves),
         languages={code: _plain(found) for code, found in sorted(languages.items())},
     )
 
 
-def _plain(counts: dict[str, Counter[Label]]) -> dict[str, dict[Label, float]]:
+def _plain(counts: Mapping[str, Mapping[Label, float]]) -> dict[str, dict[Label, float]]:
     return {
-        name: {label: round(float(found[label]), 3) for label in LABELS if found[label]}
+        name: {label: round(found[label], 3) for label in LABELS if label in found}
         for name, found in sorted(counts.items())
     }
+
+
+def fit_all(corpus: Corpus, settings: Settings, report: Callable[[str], None]) -> Fitted:
+    """Fit everything: the rules' counts, the n-gram weights, and, out of fold, temperatures and thresholds."""
+    rules = count_patterns(corpus.rows, settings)
+    data = matrix(corpus, settings)
+    logits = out_of_fold(data, settings, report)
+    sizes = {code: sum(labels.values()) for code, labels in corpus.counts().items()}
+    rich = np.array([sizes[example.language] >= RICH_ROWS for example in corpus.rows])
+    # What the reference model says repeats itself from language to language; it must not flatter the calibration.
+    real = np.array([example.origin != "strings" for example in corpus.rows])
+    temperatures, thresholds = {"rich": 1.0, "other": 1.0}, {"rich": 0.6, "other": 0.6}
+    for group, mine in (("rich", rich & real), ("other", ~rich & real)):
+        if mine.sum() >= MIN_ROWS:
+            temperatures[group] = fit_temperature(logits[mine], data.y[mine], data.weight[mine])
+            shares = softmax(logits[mine] / temperatures[group])
+            thresholds[group] = fit_threshold(shares, data.y[mine], data.weight[mine], settings.precision)
+    report("last fit, on everything")
+    weights, bias = fit(data, np.ones(len(data.y), dtype=bool), settings)
+    return Fitted(corpus, data, rules, weights, bias, logits, rich, temperatures, thresholds)
 
 
 def npz(**arrays: NDArray[Any]) -> bytes:
@@ -216,7 +251,7 @@ def train(
     examples: Path = EXAMPLES,
     settings: Settings | None = None,
     report: Callable[[str], None] = lambda message: None,
-) -> NgramCard:
+) -> Fitted:
     """Fit the judges and write ``rules.json``, ``ngram.npz`` and ``ngram.json``.
 
     Args:
@@ -230,73 +265,62 @@ def train(
         DataError: where a file is wrong or there is nothing to train on.
     """
     settings = settings or Settings()
-    own, foreign = gather(extra, examples)
-    report(f"{len(own)} examples of the project, {len(foreign)} rows from elsewhere")
-    rules = count_patterns(own, foreign, settings)
-    data = matrix(own, foreign, settings)
-    logits = out_of_fold(data, settings, report)
-    temperature = fit_temperature(logits, data)
-    shares = softmax(logits / temperature)
-    threshold = fit_threshold(shares, data, settings.precision)
-    weights, bias = fit(data, np.ones(len(data.y), dtype=bool), settings)
-    payload = npz(weights=weights.astype(np.float16), bias=bias.astype(np.float32))
-    rows = _table(own, foreign)
-    card = NgramCard(
-        sha256=hashlib.sha256(payload).hexdigest(),
-        labels=list(LABELS),
-        languages=sorted(code for code, counts in rows.items() if sum(counts.values()) >= MIN_ROWS),
-        temperature=temperature,
-        threshold=threshold,
-        settings={"penalty": settings.penalty, "own": settings.own, "iterations": float(settings.iterations)},
-        sources=_sources(own, foreign),
-        rows=rows,
-        out_of_fold=_quality(shares, data, threshold, len(own)),
-    )
-    write_atomic(output / "rules.json", rules.model_dump_json(indent=1) + "\n")
+    corpus = gather(extra, examples)
+    report(f"{len(corpus.own)} examples of the project, {len(corpus.foreign)} rows from elsewhere")
+    fitted = fit_all(corpus, settings, report)
+    payload = npz(weights=fitted.weights.astype(np.float16), bias=fitted.bias.astype(np.float32))
+    write_atomic(output / "rules.json", fitted.rules.model_dump_json(indent=1) + "\n")
     write_atomic(output / "ngram.npz", payload)
+    card = _card(fitted, settings, hashlib.sha256(payload).hexdigest())
     write_atomic(output / "ngram.json", json.dumps(card.model_dump(), indent=1, ensure_ascii=False) + "\n")
-    return card
+    return fitted
 
 
-def _table(own: Sequence[Example], foreign: Sequence[Example]) -> dict[str, dict[str, int]]:
-    counts: dict[str, Counter[str]] = {}
-    for example in [*own, *foreign]:
-        counts.setdefault(example.language, Counter())[str(example.label)] += 1
-    return {code: dict(sorted(found.items())) for code, found in sorted(counts.items())}
+def _card(fitted: Fitted, settings: Settings, sha256: str) -> NgramCard:
+    counts = fitted.corpus.counts()
+    sizes = {code: sum(labels.values()) for code, labels in counts.items()}
+    return NgramCard(
+        sha256=sha256,
+        labels=list(LABELS),
+        languages=[code for code, size in sizes.items() if size >= MIN_ROWS],
+        rich=[code for code, size in sizes.items() if size >= RICH_ROWS],
+        temperatures=fitted.temperatures,
+        thresholds=fitted.thresholds,
+        settings={"penalty": settings.penalty, "own": settings.own, "iterations": float(settings.iterations)},
+        sources=_sources(fitted.corpus),
+        rows=counts,
+        out_of_fold=_quality(fitted),
+    )
 
 
-_LICENCES = {
-    "xstest": ("paul-rottger/exaggerated-safety", "prompts CC-BY-4.0, completions under their providers' terms"),
-    "chatgpt-refusals": ("maxwellreuter/chatgpt-refusals", "MIT"),
-    "speechmap-zh": ("xlr8harder/llm-compliance", "Apache-2.0"),
-    "k-overrefusal": ("Marker-Inc-Korea/K-OverRefusal", "MIT"),
-}
-
-
-def _sources(own: Sequence[Example], foreign: Sequence[Example]) -> list[dict[str, Any]]:
+def _sources(corpus: Corpus) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    if own:
-        found.append({"name": "judges/examples, but for the sealed third", "licence": "Apache-2.0", "rows": len(own)})
-    for origin, rows in sorted(Counter(example.origin for example in foreign).items()):
+    for name, rows in (
+        ("judges/examples, but for the sealed third", corpus.own),
+        ("translations/*/strings.yaml", corpus.strings),
+    ):
+        if rows:
+            found.append({"name": name, "licence": "Apache-2.0", "rows": len(rows)})
+    for origin, size in sorted(Counter(example.origin for example in corpus.foreign).items()):
         name, licence = _LICENCES.get(origin, (origin, "not stated"))
-        found.append({"name": name, "licence": licence, "rows": rows})
+        found.append({"name": name, "licence": licence, "rows": size})
     return found
 
 
-def _quality(shares: NDArray[np.float64], data: Matrix, threshold: float, own: int) -> dict[str, Any]:
-    """Return how right the out-of-fold verdicts are, on the project's examples and on the rest."""
-    best = shares.argmax(axis=1)
-    cast = shares[np.arange(len(best)), best] >= threshold
+def _quality(fitted: Fitted) -> dict[str, Any]:
+    """Return how right the out-of-fold verdicts are: on the project's examples, and on each source from elsewhere."""
+    shares = fitted.shares()
+    refused = shares[:, REFUSED_MASK].sum(axis=1)
+    least = np.where(fitted.rich, fitted.thresholds["rich"], fitted.thresholds["other"])
+    cast = np.maximum(refused, 1.0 - refused) >= least
+    right = (refused >= 0.5) == REFUSED_MASK[fitted.data.y]
+    origins = np.array(["own" if e.origin in ("machine", "human") else e.origin for e in fitted.corpus.rows])
     result: dict[str, Any] = {"folds": FOLDS, "split": "by prompt"}
-    for name, part in (("own", slice(0, own)), ("elsewhere", slice(own, None))):
-        if not len(best[part]):
-            continue
-        kept, right = cast[part], best[part] == data.y[part]
-        side = _REFUSED[best[part]] == _REFUSED[data.y[part]]
-        result[name] = {
-            "n": len(right),
-            "coverage": round(float(kept.mean()), 4),
-            "label_accuracy": round(float(right[kept].mean()), 4) if kept.any() else None,
-            "refused_or_not_accuracy": round(float(side[kept].mean()), 4) if kept.any() else None,
+    for origin in sorted(set(origins.tolist())):
+        mine = origins == origin
+        result[origin] = {
+            "n": int(mine.sum()),
+            "coverage": round(float(cast[mine].mean()), 4),
+            "refused_or_not_accuracy": round(float(right[mine & cast].mean()), 4) if (mine & cast).any() else None,
         }
     return result

@@ -1,0 +1,153 @@
+"""The commands `refusalatlas judges …`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from .examples import Example
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_FORMAT = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+
+
+@click.group()
+def judges() -> None:
+    """The judges: which there are, how well they judge, and how they are trained."""
+
+
+def _say(message: str) -> None:
+    if sys.stderr.isatty():
+        click.echo(message, err=True)
+
+
+@judges.command("list")
+@_FORMAT
+def list_(form: str) -> None:
+    """Name the judges that are installed, our own and those of plug-ins."""
+    from refusalatlas.files import dumps
+
+    from .panel import judge_classes
+
+    rows = [_describe(name, make) for name, make in sorted(judge_classes().items())]
+    if form == "json":
+        click.echo(dumps(rows))
+        return
+    for row in rows:
+        click.echo(f"{row['name']:12} {row['family']:12} {row['version']:14} {row['languages_text']}")
+
+
+def _describe(name: str, make: Any) -> dict[str, Any]:
+    try:
+        judge = make()
+    except Exception as error:  # a plug-in's judge may need parameters, or be broken; the list names it all the same
+        return {
+            "name": name,
+            "family": "?",
+            "version": "?",
+            "languages": None,
+            "languages_text": f"not loaded: {error}",
+        }
+    codes = sorted(judge.languages) if judge.languages is not None else None
+    text = "all languages" if codes is None else f"{len(codes)} languages: {' '.join(codes)}"
+    return {
+        "name": name,
+        "family": judge.family,
+        "version": judge.version,
+        "languages": codes,
+        "languages_text": text,
+    }
+
+
+@judges.command()
+@click.option("--output", type=_FOLDER, help="Folder for the weights. [default: the installed ones]")
+@click.option("--extra", type=_FILE, multiple=True, help="Labelled JSON lines: prompt, response, label, language.")
+@click.option("--examples", type=_FOLDER, help="Folder of examples. [default: judges/examples]")
+def train(output: Path | None, extra: tuple[Path, ...], examples: Path | None) -> None:
+    """Fit the n-gram judge and calibrate the rules; the sealed third of the examples is left alone."""
+    from .examples import EXAMPLES
+    from .tables import WEIGHTS
+    from .training import train as run
+
+    folder = output or WEIGHTS
+    fitted = run(folder, extra=extra, examples=examples or EXAMPLES, report=_say)
+    click.echo(f"wrote rules.json, ngram.npz and ngram.json to {folder} ({len(fitted.corpus.rows)} answers)")
+
+
+@judges.command()
+@click.argument("files", type=_FILE, nargs=-1)
+@click.option("--panel", default="offline", show_default=True)
+@click.option("--all", "everything", is_flag=True, help="All examples, those that were trained on too.")
+@click.option("--out-of-fold", is_flag=True, help="Fit anew, by prompt, and judge what was held out; FILES join in.")
+@click.option("--output", type=_FOLDER, help="Folder for evaluation.json and evaluation.md.")
+@_FORMAT
+def evaluate(
+    files: tuple[Path, ...], panel: str, everything: bool, out_of_fold: bool, output: Path | None, form: str
+) -> None:
+    """Measure a panel on the sealed examples, or on labelled JSON lines."""
+    from refusalatlas.files import dumps, write_atomic
+
+    from .evaluation import markdown
+
+    report = _report(files, panel, everything, out_of_fold)
+    text = markdown(report)
+    if output is not None:
+        write_atomic(output / "evaluation.json", dumps(report) + "\n")
+        write_atomic(output / "evaluation.md", text)
+    click.echo(dumps(report) if form == "json" else text)
+
+
+def _report(files: tuple[Path, ...], name: str, everything: bool, out_of_fold: bool) -> dict[str, Any]:
+    from refusalatlas.packs import builtin_root
+
+    from .evaluation import conditions_found, cross_validate, judge_examples, minos_table, report_on
+    from .examples import load_examples, read_labelled
+    from .panel import load_panel
+
+    panel = load_panel(name)
+    examples: list[Example] = []
+    if out_of_fold:
+        judged = cross_validate(files, _say)
+        what = "Out of fold: each answer judged by a fit that saw no answer to its prompt."
+    else:
+        examples = list(read_labelled(files)) if files else load_examples(sealed=None if everything else True)
+        judged = judge_examples(panel, examples)
+        sealed = "all examples, trained on or not" if everything else "the sealed third of the examples"
+        what = f"On {', '.join(path.name for path in files) or sealed}."
+    return {
+        "panel": {"name": panel.name, "sha256": panel.sha256},
+        "what": what,
+        "quality": report_on(judged),
+        "conditions": conditions_found(panel, examples),
+        "minos": minos_table(panel, builtin_root() / "tasks" / "minos" / "seeds.jsonl"),
+    }
+
+
+@judges.command()
+@click.argument("source", type=click.Path(exists=True, path_type=Path))
+@click.option("--panel", "panels", multiple=True, help="Name two, or one against the decisions in SOURCE.")
+@_FORMAT
+def agree(source: Path, panels: tuple[str, ...], form: str) -> None:
+    """Compare two panels' decisions on the same run or file of exchanges."""
+    from refusalatlas.files import dumps
+
+    from .comparison import compare_panels
+
+    if not 1 <= len(panels) <= 2:
+        raise click.UsageError("name one or two panels with --panel")
+    result = compare_panels(source, panels)
+    if form == "json":
+        click.echo(dumps(result))
+        return
+    click.echo(
+        f"{result['first']} and {result['second']}: {result['n']} answers, {result['both_decided']} decided by both"
+    )
+    for key in ("same_label", "same_side", "kappa_labels", "kappa_sides"):
+        click.echo(f"{key:14} {'' if result[key] is None else format(result[key], '.3f')}")
+    for first, row in result["table"].items():
+        click.echo(f"{first:22} " + ", ".join(f"{second} {count}" for second, count in row.items()))
