@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .records import CONDITIONS, LABELLED, REFUSED, Decision, Record
-from .stats.intervals import Estimate, clustered_rate, youden
+from .stats.bootstrap import youden
+from .stats.intervals import Estimate, clustered_rate
 
 DIRECTION: Mapping[str, str] = {
     "over_refusal": "lower is better",
