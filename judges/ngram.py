@@ -149,5 +149,5 @@ def verdict(name: str, version: str, row: NDArray[np.float64], threshold: float)
     shares = {label: round(float(share), 4) for label, share in zip(LABELS, row, strict=True)}
     if max(refused, 1.0 - refused) < threshold:
         return Verdict(name, version, None, 0.0, shares)
-    best = int(np.where(REFUSED_MASK == (refused >= 0.5), row, -1.0).argmax())
+    best = int(np.where((refused >= 0.5) == REFUSED_MASK, row, -1.0).argmax())
     return Verdict(name, version, LABELS[best], round(float(row[best]), 4), shares)

@@ -24,8 +24,8 @@ from refusalatlas.languages import load_languages
 from refusalatlas.records import LABELS, Exchange, Label
 
 from .examples import EXAMPLES, Example, load_examples, read_labelled
-from .fitting import FOLDS, Matrix, Settings, fit, fit_temperature, fit_threshold, out_of_fold
 from .features import BUCKETS, hashed, softmax, zones
+from .fitting import FOLDS, Matrix, Settings, fit, fit_temperature, fit_threshold, out_of_fold
 from .ngram import REFUSED_MASK, NgramCard
 from .reading import read
 from .rules import pattern_of
