@@ -96,13 +96,16 @@ class PanelFilter:
         if self._panel is None:
             return [undecided(exchange) for exchange in exchanges]
         try:
-            return self._panel.judge(exchanges)
+            decisions = self._panel.judge(exchanges)
+            if len(decisions) != len(exchanges):
+                raise ValueError(f"{len(decisions)} decisions on {len(exchanges)} answers")
         except Exception as error:
             sys.stderr.write(
                 f"refusalatlas: panel {self._panel.name} failed ({error!r}); the answers are kept, "
                 "judge them again with `refusalatlas judge RUN`\n"
             )
             return [undecided(exchange) for exchange in exchanges]
+        return decisions
 
 
 def exchange_of(doc: Mapping[str, Any], text: str) -> Exchange:
