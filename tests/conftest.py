@@ -1,17 +1,21 @@
-"""What tests of several rooms share: fresh caches, and packs of other people made on the spot."""
+"""What tests of several rooms share: fresh caches, packs of other people made on the spot, runs of lm_eval."""
 
 from __future__ import annotations
 
 import functools
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("HF_DATASETS_OFFLINE", "1")
+
+Evaluate = Callable[..., dict[str, Any]]
 
 BRETON = """\
 code: br
@@ -109,3 +113,52 @@ def packmaker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: Callable[[
     site.mkdir()
     monkeypatch.syspath_prepend(str(site))
     return PackMaker(site)
+
+
+@pytest.fixture(scope="session")
+def evaluate() -> Evaluate:
+    """Run lm_eval's evaluator on our tasks alone; with `output`, write the files that its command line writes."""
+    from lm_eval import simple_evaluate
+    from lm_eval.loggers import EvaluationTracker
+    from lm_eval.tasks import TaskManager
+
+    from refusalatlas.packs import builtin_root
+
+    manager = TaskManager(include_path=str(builtin_root() / "tasks"), include_defaults=False)
+
+    def run(model: Any, tasks: list[str], output: Path | None = None, **options: Any) -> dict[str, Any]:
+        tracker = EvaluationTracker(output_path=str(output) if output else None)
+        results = simple_evaluate(
+            model=model,
+            tasks=tasks,
+            task_manager=manager,
+            log_samples=True,
+            bootstrap_iters=0,
+            evaluation_tracker=tracker,
+            **options,
+        )
+        assert results is not None
+        if output is not None:
+            samples = results.pop("samples")
+            tracker.save_results_aggregated(results=results, samples=samples)
+            for task in results["configs"]:
+                tracker.save_results_samples(task_name=task, samples=samples[task])
+            results["samples"] = samples
+        return dict(results)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def finished_run(evaluate: Evaluate, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of the policy `ideal` on `minos` in English and Swahili; copy it before changing anything."""
+    folder = tmp_path_factory.mktemp("finished")
+    evaluate("refusalatlas-reference", ["refusal_minos_en", "refusal_minos_sw"], folder, model_args="policy=ideal")
+    return folder
+
+
+@pytest.fixture
+def run_folder(finished_run: Path, tmp_path: Path) -> Path:
+    """A copy of that run, to do with as one likes: the folder with its results and samples."""
+    shutil.copytree(finished_run, tmp_path / "run")
+    return tmp_path / "run"
