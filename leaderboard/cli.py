@@ -60,7 +60,7 @@ def verify(context: click.Context, paths: tuple[Path, ...], format_: str) -> Non
 @click.option("--output", type=click.Path(path_type=Path), required=True, help="Folder to write the site to.")
 @click.option(
     "--submissions",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="Submissions folder; default leaderboard/submissions.",
 )
 @_FORMAT

@@ -310,3 +310,9 @@ def test_percentages_of_the_table_are_those_of_the_records(two_languages: Path, 
     row = next(r for r in rows if r["model"] == "meridian/meridian-large" and r["track"] == "Contrast pairs")
     assert float(row["over_refusal"]) == pytest.approx(refused / len(labels), abs=1e-5)
     assert int(row["over_refusal_n"]) == len(labels)
+
+
+def test_mistyped_submissions_folder_is_a_usage_error(tmp_path: Path) -> None:
+    result = CliRunner().invoke(site, ["--output", str(tmp_path / "site"), "--submissions", str(tmp_path / "none")])
+    assert result.exit_code == 2
+    assert not (tmp_path / "site").exists()
