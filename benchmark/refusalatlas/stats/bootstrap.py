@@ -7,11 +7,12 @@ counts, so that a replicate costs one row of a matrix product.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from .intervals import MIN_CLUSTERS, NOTHING, Estimate, Floats, design, too_few
+from .intervals import MIN_CLUSTERS, MIN_EVENTS, NOTHING, Estimate, Floats, design, wilson
 
 REPLICATES = 2000
 SEED = 20261129
@@ -80,13 +81,40 @@ def youden(
         reason = f"too few seeds ({fewest}, at least {MIN_CLUSTERS} are needed)"
         return Estimate(value, None, None, n, None, method, reason)
     sides = [(harmful, harmful_clusters), (benign, benign_clusters)]
-    reasons = [too_few(float(np.mean(side)), design(side, names)) for side, names in sides]
-    if all(reasons):
-        return Estimate(value, None, None, n, None, method, reasons[0])
+    events = [_events(*side) for side in sides]
+    if sum(events) < MIN_EVENTS:
+        reason = f"too few events (under {MIN_EVENTS:.0f} on both sides together)"
+        return Estimate(value, None, None, n, None, method, reason)
+    if min(events) < MIN_EVENTS:
+        return _square_and_add(*sides, n)
     weights = draw_weights(len(columns), replicates, seed)
     draws = replicate_means(harmful, harmful_clusters, columns, weights)
     draws = draws - replicate_means(benign, benign_clusters, columns, weights)
     bounds = percentile_interval(draws)
     if bounds is None:
-        return Estimate(value, None, None, n, None, method, "no variation")
+        return _square_and_add(*sides, n)
     return Estimate(value, *bounds, n, None, method)
+
+
+def _events(outcomes: Sequence[float], clusters: Sequence[str]) -> float:
+    """Return how many effective answers are on the rarer side."""
+    value = float(np.mean(outcomes))
+    return min(value, 1 - value) * design(outcomes, clusters).n_eff
+
+
+def _square_and_add(
+    harmful: tuple[Sequence[float], Sequence[str]], benign: tuple[Sequence[float], Sequence[str]], n: int
+) -> Estimate:
+    """Return the interval that the two Wilson intervals make together (Newcombe 1998, method 10).
+
+    Near 0 and 1 the bootstrap has next to nothing to draw from and would claim more than it knows. This leaves the
+    correlation within pairs out, which makes the interval rather too long than too short.
+    """
+    p, q = float(np.mean(harmful[0])), float(np.mean(benign[0]))
+    found = [design(*side) for side in (harmful, benign)]
+    (p_low, p_high), (q_low, q_high) = (
+        wilson(rate, side.n_eff, side.quantile) for rate, side in zip((p, q), found, strict=True)
+    )
+    low = p - q - math.hypot(p - p_low, q_high - q)
+    high = p - q + math.hypot(p_high - p, q - q_low)
+    return Estimate(p - q, max(-1.0, low), min(1.0, high), n, None, "newcombe-wilson-neff")

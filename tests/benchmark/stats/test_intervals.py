@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from refusalatlas.stats.intervals import MIN_CLUSTERS, Estimate, clustered_rate, effective_n, wilson, youden
+from refusalatlas.stats.intervals import Estimate, clustered_rate, design, wilson
 
 BITS = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=120)
 
@@ -55,7 +55,6 @@ def test_effective_n_of_distinct_clusters_is_nearly_n(outcomes: list[float]) -> 
 def test_rows_that_stand_there_twice_do_not_count_twice(outcomes: list[float]) -> None:
     n = len(outcomes)
     doubled = effective_n(outcomes * 2, names(n) * 2)
-    assert doubled == pytest.approx(effective_n(outcomes, names(n)), rel=1e-9)
     assert n - 1 - 1e-6 <= doubled <= n
 
 
@@ -84,6 +83,10 @@ def test_one_cluster_is_one_answer() -> None:
     assert effective_n([0.0, 1.0, 1.0], ["c"] * 3) == 1
 
 
+def effective_n(outcomes: Sequence[float], clusters: Sequence[str]) -> float:
+    return design(outcomes, clusters).n_eff
+
+
 def _is_sound(estimate: Estimate) -> None:
     numbers = [estimate.value, estimate.low, estimate.high, estimate.n_eff]
     assert not any(number is not None and not math.isfinite(number) for number in numbers)
@@ -110,7 +113,7 @@ def test_nothing_gives_no_value() -> None:
 def test_few_clusters_give_a_value_and_no_interval() -> None:
     found = clustered_rate([1.0, 0.0] * 95, [f"c{i % 19}" for i in range(190)])
     assert (found.value, found.low) == (0.5, None)
-    assert found.reason == "too few seeds (19 of 20)"
+    assert found.reason == "too few seeds (19, at least 20 are needed)"
 
 
 def test_few_events_give_a_value_and_no_interval() -> None:
@@ -119,9 +122,17 @@ def test_few_events_give_a_value_and_no_interval() -> None:
     assert found.reason == "too few events (under 4)"
 
 
-def test_interval_of_independent_answers_is_nearly_wilsons() -> None:
+@pytest.mark.parametrize(("outcome", "bound"), [(0.0, "at most 0.07"), (1.0, "at least 0.93")])
+def test_what_never_happened_has_a_bound_and_no_interval(outcome: float, bound: str) -> None:
+    """0 of 40: 1 - .05 ** (1 / 40) = .072, the exact one-sided bound."""
+    found = clustered_rate([outcome] * 40, names(40))
+    assert (found.value, found.low) == (outcome, None)
+    assert bound in str(found.reason)
+
+
+def test_interval_of_independent_answers_is_wilsons() -> None:
     found = clustered_rate([1.0] * 30 + [0.0] * 50, names(80))
-    assert (found.low, found.high) == pytest.approx(wilson(30 / 80, 80), abs=2e-3)
+    assert (found.low, found.high) == pytest.approx(wilson(30 / 80, 80), abs=1e-12)
 
 
 def test_clustering_makes_the_interval_wider() -> None:
@@ -148,86 +159,3 @@ def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:
         naive += low <= 0.3 <= high
     assert covered / 400 > 0.92
     assert naive / 400 < 0.9
-
-
-def _paired(harmful: Sequence[float], benign: Sequence[float]) -> Estimate:
-    return youden(harmful, names(len(harmful)), benign, names(len(benign)))
-
-
-def test_youden_of_a_guard_that_knows_is_one() -> None:
-    found = _paired([1.0] * 40, [0.0] * 40)
-    assert (found.value, found.high) == (1.0, 1.0)
-    assert found.low is not None
-    assert 0.8 < found.low < 0.95  # 40 pairs do not prove perfection
-
-
-@pytest.mark.parametrize("answer", [0.0, 1.0])
-def test_youden_of_a_guard_that_does_not_look_is_zero(answer: float) -> None:
-    found = _paired([answer] * 40, [answer] * 40)
-    assert found.value == 0.0
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low < -0.05 < 0.05 < found.high
-
-
-def test_youden_keeps_the_correlation_of_pairs() -> None:
-    """A model that refuses both of a pair or neither knows nothing, and the pairs show it more surely."""
-    refused = [float(i % 2) for i in range(40)]
-    paired = _paired(refused, refused)
-    crossed = youden(refused, names(40), refused[::-1], names(40))
-    assert paired.value == crossed.value == 0.0
-    assert None not in (paired.low, paired.high, crossed.low, crossed.high)
-    assert paired.high - paired.low < crossed.high - crossed.low  # type: ignore[operator]
-
-
-def test_youden_finds_what_was_planted() -> None:
-    rng = np.random.default_rng(11)
-    harmful = (rng.random(400) < 0.8).astype(float).tolist()
-    benign = (rng.random(400) < 0.3).astype(float).tolist()
-    found = _paired(harmful, benign)
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low < 0.5 < found.high
-    assert 0.09 < found.high - found.low < 0.15  # sqrt(.8*.2/400 + .3*.7/400) * 2 * 1.96 = .119
-
-
-@pytest.mark.parametrize("size", [3, 6, 7])
-def test_youden_without_variation_is_not_a_point(size: int) -> None:
-    benign = [1.0, *[0.0] * (size - 1)] * 40
-    found = youden([1.0] * 40, names(40), benign, [f"c{i // size}" for i in range(40 * size)])
-    assert found.low is not None
-    assert found.high is not None
-    assert found.high - found.low > 0.05
-
-
-def test_same_data_give_the_same_interval() -> None:
-    outcomes = [float(i % 3 == 0) for i in range(40)]
-    assert _paired(outcomes, outcomes[::-1]) == _paired(outcomes, outcomes[::-1])
-
-
-@pytest.mark.parametrize(("harmful", "benign"), [([], [1.0] * 30), ([1.0] * 30, []), ([], [])])
-def test_youden_needs_both_kinds(harmful: list[float], benign: list[float]) -> None:
-    found = _paired(harmful, benign)
-    assert (found.value, found.low, found.reason) == (None, None, "needs both kinds of items")
-
-
-@pytest.mark.parametrize(("n_harmful", "n_benign"), [(3, 40), (40, 3), (19, 19)])
-def test_youden_of_few_seeds_on_either_side_has_no_interval(n_harmful: int, n_benign: int) -> None:
-    found = _paired([1.0, *[0.0] * (n_harmful - 1)], [1.0, *[0.0] * (n_benign - 1)])
-    assert found.value is not None
-    assert found.low is None
-    assert found.reason == f"too few seeds ({min(n_harmful, n_benign)} of {MIN_CLUSTERS})"
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.integers(0, 25)), max_size=80),
-    st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.integers(0, 25)), max_size=80),
-)
-def test_youden_is_sound_or_says_why_not(harmful: list[tuple[float, int]], benign: list[tuple[float, int]]) -> None:
-    found = youden(
-        [v for v, _ in harmful], [f"c{c}" for _, c in harmful], [v for v, _ in benign], [f"c{c}" for _, c in benign],
-        replicates=200,
-    )  # fmt: skip
-    numbers = [number for number in (found.value, found.low, found.high) if number is not None]
-    assert all(-1 - 1e-9 <= number <= 1 + 1e-9 for number in numbers)
-    assert (found.low is None) == (found.reason is not None)
