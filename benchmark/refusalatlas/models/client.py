@@ -140,7 +140,7 @@ class _Asker:
         except aiohttp.ClientSSLError as error:
             return Fault("retry" if self._reached else "stop", f"no secure connection: {error}")
         except (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError) as error:
-            return Fault("retry", f"cannot connect: {error}", unreachable=True)
+            return Fault("retry", f"cannot connect: {str(error).replace(' ssl:default', '')}", unreachable=True)
         except asyncio.TimeoutError:
             return Fault("retry", f"no answer within {settings.timeout:g} s")
         except (aiohttp.ClientError, OSError) as error:
