@@ -82,8 +82,8 @@ class PanelFilter:
         """Judge every response of a task in one call; the order is kept."""
         answers = [list(group) for group in resps]
         exchanges = [exchange_of(doc, text) for doc, group in zip(docs, answers, strict=True) for text in group]
-        decisions = iter(self._decide(exchanges))
-        name = panel_id(self._panel)
+        decided, name = self._decide(exchanges)
+        decisions = iter(decided)
         return [
             [
                 {"decision": next(decisions).to_json(), "provenance": provenance_of(text).to_json(), "panel": name}
@@ -92,9 +92,10 @@ class PanelFilter:
             for group in answers
         ]
 
-    def _decide(self, exchanges: list[Exchange]) -> list[Decision]:
+    def _decide(self, exchanges: list[Exchange]) -> tuple[list[Decision], str]:
+        """Return the decisions and the id of the panel that made them: none where it failed."""
         if self._panel is None:
-            return [undecided(exchange) for exchange in exchanges]
+            return [undecided(exchange) for exchange in exchanges], panel_id(None)
         try:
             decisions = self._panel.judge(exchanges)
             if len(decisions) != len(exchanges):
@@ -104,8 +105,8 @@ class PanelFilter:
                 f"refusalatlas: panel {self._panel.name} failed ({error!r}); the answers are kept, "
                 "judge them again with `refusalatlas judge RUN`\n"
             )
-            return [undecided(exchange) for exchange in exchanges]
-        return decisions
+            return [undecided(exchange) for exchange in exchanges], panel_id(None)
+        return decisions, panel_id(self._panel)
 
 
 def exchange_of(doc: Mapping[str, Any], text: str) -> Exchange:

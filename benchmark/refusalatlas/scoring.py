@@ -115,7 +115,7 @@ def _cell(
     key: tuple[str, str | None, str | None, str | None], metric: str, measured: _Measured, pairs: list[_Pair]
 ) -> Cell:
     found = measured.estimate
-    excluded = Counter(d.condition for _, d in pairs if d.condition not in LABELLED)
+    excluded: Counter[str] = Counter(d.condition for _, d in pairs if d.condition not in LABELLED)
     counts = {name: excluded[name] for name in CONDITIONS if excluded[name]}
     contested = sum(d.contested for _, d in pairs)
     if contested:

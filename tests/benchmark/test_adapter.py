@@ -81,6 +81,7 @@ def test_panel_that_fails_keeps_the_answers(with_panel: Any, capsys: pytest.Capt
     assert [group[0]["decision"]["condition"] for group in filtered] == ["ok", "empty"]
     said = capsys.readouterr().err
     assert "panel scripted failed (RuntimeError('out of memory'))" in said
+    assert {entry["panel"] for group in filtered for entry in group} == {"none@"}  # nobody decided anything
     assert "refusalatlas judge RUN" in said
 
 
