@@ -1,0 +1,194 @@
+"""Two models, or two languages, on the same seeds: differences and tests.
+
+What both answer alike says nothing about their difference, so everything here works on pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .bootstrap import REPLICATES, SEED, draw_weights, percentile_interval, positions, replicate_means
+from .intervals import MIN_CLUSTERS, Z95, Estimate, wilson
+
+EXACT_UP_TO = 16  # 2 ** 16 sign patterns are enumerated; more are sampled
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A two-sided test.
+
+    Attributes:
+        p: p-value, 0 to 1, or None where nothing can be tested.
+        method: Name of the test.
+        reason: Why there is no p-value, or None.
+    """
+
+    p: float | None
+    method: str
+    reason: str | None = None
+
+
+def mcnemar(only_first: int, only_second: int) -> Test:
+    """Return McNemar's exact test (McNemar 1947): a sign test on the pairs that differ.
+
+    Args:
+        only_first: Pairs in which only the first has the event.
+        only_second: Pairs in which only the second has it.
+    """
+    from scipy.stats import binomtest
+
+    discordant = only_first + only_second
+    if discordant == 0:
+        return Test(None, "mcnemar-exact", "no pair differs")
+    return Test(float(binomtest(only_first, discordant).pvalue), "mcnemar-exact")
+
+
+def paired_rate_difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
+    """Return ``rate(first) - rate(second)`` of paired 0/1 outcomes, with Newcombe's interval (1998, method 10).
+
+    Wilson's limits of the two rates are put together with the correlation of the pairs. One pair a cluster is
+    assumed; for more use `clustered_difference`.
+    """
+    a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    n = len(a)
+    method = "newcombe-paired"
+    if n == 0:
+        return Estimate(None, None, None, 0, None, method, "no pairs")
+    p, q = float(a.mean()), float(b.mean())
+    if n < MIN_CLUSTERS:
+        reason = f"too few seeds ({n}, at least {MIN_CLUSTERS} are needed)"
+        return Estimate(p - q, None, None, n, float(n), method, reason)
+    (p_low, p_high), (q_low, q_high) = wilson(p, n), wilson(q, n)
+    phi = _phi(a, b)
+    below, above = (p - p_low, q_high - q), (p_high - p, q - q_low)
+    low = p - q - math.sqrt(max(0.0, below[0] ** 2 - 2 * phi * below[0] * below[1] + below[1] ** 2))
+    high = p - q + math.sqrt(max(0.0, above[0] ** 2 - 2 * phi * above[0] * above[1] + above[1] ** 2))
+    return Estimate(p - q, max(-1.0, low), min(1.0, high), n, float(n), method)
+
+
+def _phi(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the correlation of two 0/1 vectors, corrected for continuity as Newcombe does; 0 without variation."""
+    both, only_a = float((a * b).sum()), float((a * (1 - b)).sum())
+    only_b, neither = float(((1 - a) * b).sum()), float(((1 - a) * (1 - b)).sum())
+    scale = math.sqrt((both + only_a) * (only_b + neither) * (both + only_b) * (only_a + neither))
+    if scale == 0:
+        return 0.0
+    product = both * neither - only_a * only_b
+    if product > 0:
+        product = max(product - len(a) / 2, 0.0)
+    return product / scale
+
+
+def seed_means(values: Sequence[float], seeds: Sequence[str]) -> dict[str, float]:
+    """Return the mean value of each seed, sorted by seed."""
+    sums: dict[str, list[float]] = {}
+    for value, seed in zip(values, seeds, strict=True):
+        sums.setdefault(seed, []).append(value)
+    return {seed: sum(found) / len(found) for seed, found in sorted(sums.items())}
+
+
+def sign_flip(differences: Sequence[float], *, replicates: int = 9999, seed: int = SEED) -> Test:
+    """Return the sign-flip permutation test of a mean difference of zero (Fisher 1935; Good 2005, §3.3).
+
+    Under the null hypothesis each seed's difference might as well have had the other sign. Up to sixteen non-zero
+    differences all patterns are counted; above, they are sampled and the observed one is counted in.
+
+    Args:
+        differences: One mean difference a seed.
+        replicates: Number of sampled patterns.
+        seed: Seed of the draw.
+    """
+    values = np.asarray([d for d in differences if d != 0.0], dtype=float)
+    if len(values) == 0:
+        return Test(None, "sign-flip", "no seed differs")
+    observed = abs(float(values.sum())) - 1e-12
+    if len(values) <= EXACT_UP_TO:
+        patterns = (np.arange(2 ** len(values))[:, None] >> np.arange(len(values))) & 1
+        sums = np.abs((2.0 * patterns - 1.0) @ values)
+        return Test(float((sums >= observed).mean()), "sign-flip-exact")
+    rng = np.random.default_rng(seed)
+    extreme = 0
+    for start in range(0, replicates, 1000):
+        signs = rng.integers(0, 2, size=(min(1000, replicates - start), len(values))) * 2.0 - 1.0
+        extreme += int((np.abs(signs @ values) >= observed).sum())
+    return Test((1 + extreme) / (1 + replicates), f"sign-flip-{replicates}-seed{seed}")
+
+
+def clustered_difference(
+    first: Sequence[float],
+    first_seeds: Sequence[str],
+    second: Sequence[float],
+    second_seeds: Sequence[str],
+    *,
+    replicates: int = REPLICATES,
+    seed: int = SEED,
+) -> Estimate:
+    """Return ``mean(first) - mean(second)`` with a bootstrap of the seeds that both share."""
+    n = len(first) + len(second)
+    method = f"cluster-bootstrap-{replicates}-seed{seed}"
+    if not first or not second:
+        return Estimate(None, None, None, n, None, method, "no pairs")
+    value = float(np.mean(first) - np.mean(second))
+    columns = positions(first_seeds, second_seeds)
+    if len(columns) < MIN_CLUSTERS:
+        reason = f"too few seeds ({len(columns)}, at least {MIN_CLUSTERS} are needed)"
+        return Estimate(value, None, None, n, None, method, reason)
+    weights = draw_weights(len(columns), replicates, seed)
+    draws = replicate_means(first, first_seeds, columns, weights)
+    bounds = percentile_interval(draws - replicate_means(second, second_seeds, columns, weights))
+    if bounds is None:
+        return Estimate(value, None, None, n, None, method, "no variation")
+    return Estimate(value, *bounds, n, None, method)
+
+
+def pairs_needed(difference: float, discordance: float, *, power: float = 0.8, alpha: float = 0.05) -> float:
+    """Return how many pairs McNemar's test needs to find a difference (Connor 1987).
+
+    Args:
+        difference: True difference of the two rates, more than 0, at most `discordance`.
+        discordance: Share of pairs in which the two differ, 0 to 1.
+        power: Wanted chance of finding it.
+        alpha: Size of the test.
+    """
+    from scipy.special import ndtri
+
+    z_alpha, z_power = float(ndtri(1 - alpha / 2)), float(ndtri(power))
+    spread = math.sqrt(max(discordance - difference**2, 0.0))
+    return (z_alpha * math.sqrt(discordance) + z_power * spread) ** 2 / difference**2
+
+
+def detectable_difference(
+    pairs: int, discordance: float, *, power: float = 0.8, alpha: float = 0.05
+) -> float | None:
+    """Return the smallest difference of two rates that a number of pairs can show; None where none could.
+
+    Args:
+        pairs: Number of seeds that both answered.
+        discordance: Share of pairs in which the two differ, 0 to 1; a difference cannot be larger.
+        power: Wanted chance of finding it.
+        alpha: Size of the test.
+    """
+    if pairs <= 0 or discordance <= 0 or pairs_needed(discordance, discordance, power=power, alpha=alpha) > pairs:
+        return None
+    low, high = 1e-6, discordance
+    for _ in range(60):
+        middle = (low + high) / 2
+        if pairs_needed(middle, discordance, power=power, alpha=alpha) > pairs:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def seeds_for_width(width: float, rate: float = 0.5) -> int:
+    """Return how many seeds make a 95 % Wilson interval of a rate no wider than `width` (0 to 1)."""
+    n = max(1.0, 4 * Z95**2 * rate * (1 - rate) / width**2)
+    while True:
+        low, high = wilson(rate, math.ceil(n))
+        if high - low <= width:
+            return math.ceil(n)
+        n = math.ceil(n) + 1
