@@ -89,14 +89,24 @@ def _read(source: str) -> Iterator[Exchange]:
 def _from_stdin() -> Iterator[Exchange]:
     import json
 
-    for number, line in enumerate(sys.stdin, 1):
-        if not line.strip():
+    number = 0
+    while line := _next_line(number + 1):
+        number += 1
+        text = line.removeprefix("\ufeff") if number == 1 else line
+        if not text.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(text)
         except (ValueError, RecursionError):
             raise DataError("not a JSON object", where=f"standard input:{number}") from None
         yield exchange_of_line(row, f"standard input:{number}")
+
+
+def _next_line(number: int) -> str:
+    try:
+        return sys.stdin.readline()
+    except UnicodeDecodeError:
+        raise DataError("not UTF-8", where=f"standard input:{number}", mend="convert it to UTF-8") from None
 
 
 def exchange_of_line(row: Any, where: str) -> Exchange:

@@ -267,6 +267,9 @@ class Record:
             KeyError, TypeError, ValueError: where a field is missing or of the wrong kind.
         """
         item = {key: row[key] for key in RECORD_KEYS}
+        for key, value in item.items():
+            if not (isinstance(value, str) or (key == "locale" and value is None)):
+                raise TypeError(f"{key} is not text")
         _member(item["role"], ROLES)
         _member(item["expected"], EXPECTED)
         return cls(

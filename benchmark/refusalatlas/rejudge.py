@@ -12,9 +12,9 @@ from typing import Any
 from .adapter import item_metrics, panel_id
 from .errors import AtlasError
 from .exchanges import exchanges_of_record
-from .files import dumps, iter_jsonl, read_text
+from .files import dumps, iter_jsonl
 from .records import Panel, Record
-from .runs import find_results, load_run
+from .runs import find_results, load_run, read_results
 
 
 def rejudge(source: Path, target: Path, panel: Panel) -> Path:
@@ -47,6 +47,8 @@ def rejudge(source: Path, target: Path, panel: Panel) -> Path:
         _write_results(results_path, temporary / results_path.name, metrics)
         temporary.chmod(0o755)
         temporary.replace(target)
+    except OSError as error:
+        raise AtlasError(f"cannot be written ({error.strerror})", where=target) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return target / results_path.name
@@ -82,7 +84,7 @@ def _write_samples(source: Path, target: Path, records: dict[str, Record]) -> di
 def _write_results(source: Path, target: Path, metrics: dict[str, dict[str, list[Any]]]) -> None:
     from .adapter import rate, youden_j
 
-    results = json.loads(read_text(source))
+    results = read_results(source)
     for task, values in metrics.items():
         for key in results["results"].get(task, {}):
             name = key.split(",")[0]

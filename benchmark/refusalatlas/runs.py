@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
 from .errors import AtlasError, DataError
-from .files import iter_jsonl, read_text
+from .files import iter_jsonl, problems, read_text
 from .records import Record
 
 _RESULTS = re.compile(r"^results_(?P<date>.+)\.json$")
@@ -43,14 +46,15 @@ def find_results(source: Path) -> Path:
     Raises:
         AtlasError: where there is none, or more than one.
     """
-    if not source.exists():
-        raise AtlasError("no such run", where=source, mend="give the folder that was lm_eval's --output_path")
-    if source.is_file():
-        if not _RESULTS.match(source.name):
-            raise AtlasError("is not a results_*.json file of lm_eval", where=source)
-        return source
     try:
+        if not stat.S_ISDIR(source.stat().st_mode):
+            if not _RESULTS.match(source.name):
+                raise AtlasError("is not a results_*.json file of lm_eval", where=source)
+            return source
+        next(source.iterdir(), None)  # rglob passes over a folder that it may not read
         found = sorted(p for p in source.rglob("results_*.json") if _RESULTS.match(p.name))
+    except (FileNotFoundError, NotADirectoryError):
+        raise AtlasError("no such run", where=source, mend="give the folder that was lm_eval's --output_path") from None
     except OSError as error:
         raise AtlasError(f"cannot be read ({error.strerror})", where=source) from None
     if not found:
@@ -70,13 +74,9 @@ def load_run(source: Path) -> Run:
         AtlasError: where there is no run, more than one, no samples, or a file is cut off or wrong.
     """
     results_path = find_results(source)
-    try:
-        results = json.loads(read_text(results_path))
-        date = _RESULTS.match(results_path.name).group("date")  # type: ignore[union-attr]
-        configs = dict(results["configs"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"is not a results file of lm_eval ({error})", where=results_path, mend="run again") from None
-    ours = [name for name, config in configs.items() if _is_ours(config)]
+    results = read_results(results_path)
+    date = results_path.name.removeprefix("results_").removesuffix(".json")
+    ours = [name for name, config in results["configs"].items() if _is_ours(config)]
     if not ours:
         raise AtlasError("no task of Refusal Atlas in this run", where=results_path)
     records: list[Record] = []
@@ -99,6 +99,33 @@ def load_run(source: Path) -> Run:
     return Run(results_path.parent, results_path, tuple(records), responses, prompts, run_info(results, date, ours))
 
 
+class _ResultsFile(BaseModel):
+    """What we rely on in a ``results_*.json``; lm_eval writes much more, and more with every release."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    configs: dict[str, dict[str, Any]]
+    results: dict[str, dict[str, Any]]
+    counts: dict[str, dict[str, int | None]] = Field(default_factory=dict, alias="n-samples")
+    versions: dict[str, Any] = Field(default_factory=dict)
+    config: dict[str, Any] | None = None
+
+
+def read_results(path: Path) -> dict[str, Any]:
+    """Return what a ``results_*.json`` holds.
+
+    Raises:
+        DataError: where it is cut off or not a results file of lm_eval.
+    """
+    try:
+        results: dict[str, Any] = json.loads(read_text(path))
+        _ResultsFile.model_validate(results)
+    except (ValueError, RecursionError) as error:
+        reason = problems(error)[0] if isinstance(error, ValidationError) else error
+        raise DataError(f"is not a results file of lm_eval ({reason})", where=path, mend="run again") from None
+    return results
+
+
 def _is_ours(config: Mapping[str, Any]) -> bool:
     kwargs = config.get("dataset_kwargs") or {}
     return isinstance(kwargs, Mapping) and "ra_track" in kwargs
@@ -114,6 +141,8 @@ def read_samples(path: Path) -> Iterator[tuple[Record, tuple[str, ...], str]]:
         try:
             record = Record.from_json(row["record"])
             texts = tuple(str(text) for text in row["resps"][0])
+            if not 0 < len(texts) == len(record.decisions) == len(record.provenance):
+                raise ValueError("each answer needs one decision and one provenance")
             yield record, texts, str(row["doc"]["prompt"])
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise DataError(
