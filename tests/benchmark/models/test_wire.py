@@ -226,6 +226,12 @@ def test_a_turned_down_request_is_a_block_whatever_its_body(status: int, body: A
     assert "<" not in got.detail
 
 
+def test_legal_reasons_are_a_block_even_where_the_words_sound_like_a_wrong_key() -> None:
+    got = reply(451, {"error": {"message": "Unauthorized in your region for legal reasons"}})
+    assert isinstance(got, Fault)
+    assert got.kind == "blocked"
+
+
 def test_an_error_in_a_good_reply_counts_by_its_code() -> None:
     flagged = reply(200, {"error": {"code": 403, "message": "flagged"}})
     busy = reply(200, {"error": {"code": 429, "message": "busy"}})
