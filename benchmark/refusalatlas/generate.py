@@ -77,9 +77,16 @@ def task_yaml(track: Track, language: Language) -> str:
         + f"include: {COMMON}\n"
         + f"task: {task_name(track.name, language.code)}\n"
         + f"tag: [{', '.join(tags)}]\n"
-        + f"dataset_kwargs: {{ra_track: {track.name}, ra_language: {language.code}, ra_variant: base}}\n"
-        + f'metadata: {{version: "{track.version}", ra_pack: {track.pack}}}\n'
+        + f"dataset_kwargs: {{ra_track: {_scalar(track.name)}, ra_language: {_scalar(language.code)}, ra_variant: base}}\n"
+        + f'metadata: {{version: "{track.version}", ra_pack: {_scalar(track.pack)}}}\n'
     )
+
+
+def _scalar(text: str) -> str:
+    """Return text as YAML, in quotes only where it would be read as something else: `no` is Norwegian, and false."""
+    import yaml
+
+    return text if yaml.safe_load(text) == text else json.dumps(text)
 
 
 def group_yaml(names: list[str]) -> str:
