@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from refusalatlas import generate as module
+from refusalatlas.cli import cli
+from refusalatlas.errors import DataError, UnknownNameError
+from refusalatlas.generate import HEADER, check_pack, common_yaml, find_pack, generate, pack_files, task_yaml
+from refusalatlas.languages import get_language
+from refusalatlas.packs import Pack, packs
+from refusalatlas.scoring import DIRECTION
+from refusalatlas.tracks import get_track, languages_of, load_items, load_tracks
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads `!function a.b` as the text `a.b`."""
+
+
+_Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
+
+
+def load(text: str) -> dict[str, Any]:
+    data = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader with one harmless tag
+    assert isinstance(data, dict)
+    return data
+
+
+def test_committed_files_are_what_the_data_give() -> None:
+    done = CliRunner().invoke(cli, ["tasks", "generate", "--check"])
+    assert (done.exit_code, done.stderr.splitlines()[:-1]) == (0, [])
+
+
+def test_every_track_has_a_task_in_every_language_of_its_texts() -> None:
+    tasks = packs()[0].tasks
+    assert tasks is not None
+    for track in load_tracks():
+        found = {path.stem for path in (tasks / track / "lm_eval").glob("[!_]*.yaml")}
+        assert found == set(languages_of(track))
+
+
+def test_what_a_task_names_is_there() -> None:
+    from importlib import import_module
+
+    named = [v for v in _leaves(load(common_yaml(get_track("pairs")))) if str(v).startswith("refusalatlas.")]
+    assert len(named) > 5
+    for dotted in named:
+        module_name, _, attribute = dotted.rpartition(".")
+        assert callable(getattr(import_module(module_name), attribute))
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [leaf for inner in value.values() for leaf in _leaves(inner)]
+    return [leaf for inner in value for leaf in _leaves(inner)] if isinstance(value, list) else [value]
+
+
+def test_task_stops_at_no_blank_line_and_is_greedy() -> None:
+    settings = load(common_yaml(get_track("pairs")))["generation_kwargs"]
+    assert settings == {"until": [], "max_gen_toks": 512, "do_sample": False, "temperature": 0.0}
+
+
+def test_directions_are_those_of_the_scores() -> None:
+    words = {True: "higher is better", False: "lower is better", None: "neither"}
+    for row in load(common_yaml(get_track("pairs")))["metric_list"]:
+        if row["metric"] != "record":
+            assert words[row["higher_is_better"]] == DIRECTION[row["metric"]]
+
+
+@pytest.mark.parametrize("code", ["no", "sw", "zh-Hant", "on"])
+def test_code_of_a_language_stays_text(code: str) -> None:
+    """`no` is Norwegian, and false to YAML."""
+    data = load(task_yaml(get_track("pairs"), replace(get_language("en"), code=code)))
+    assert data["dataset_kwargs"] == {"ra_track": "pairs", "ra_language": code, "ra_variant": "base"}
+    assert data["tag"] == [f"refusal-lang-{code}", "refusal-track-pairs"]
+    assert data["metadata"]["version"] == "1-0"
+
+
+@pytest.mark.parametrize("name", ["yes", "null", "1.5", "1e3", "builtin"])
+def test_name_of_a_pack_stays_text(name: str) -> None:
+    data = load(task_yaml(replace(get_track("pairs"), pack=name), get_language("en")))
+    assert data["metadata"]["ra_pack"] == name
+
+
+def test_names_of_groups_and_tags_stay_outside_the_glob() -> None:
+    from fnmatch import fnmatch
+
+    for path, text in pack_files(packs()[0]).items():
+        data = load(text)
+        assert not any(fnmatch(tag, "refusal_*") for tag in data.get("tag", [])), path
+        assert not fnmatch(str(data.get("group")), "refusal_*")
+        assert fnmatch(str(data.get("task", "refusal_x")), "refusal_*") or "group" in data
+
+
+@pytest.fixture
+def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: Callable[[], None]) -> Pack:
+    """The built-in pack with Swahili alone, somewhere it may be changed, freshly generated."""
+    from refusalatlas import languages, tracks
+
+    real = packs()[0]
+    assert real.tasks is not None
+    assert real.translations is not None
+    shutil.copytree(real.tasks, tmp_path / "tasks", ignore=shutil.ignore_patterns("lm_eval", "digests.json"))
+    shutil.copytree(real.translations / "sw", tmp_path / "translations" / "sw")
+    pack = replace(real, tasks=tmp_path / "tasks", translations=tmp_path / "translations")
+    for place in (languages, tracks, module):
+        monkeypatch.setattr(place, "packs", lambda: (pack,))
+    fresh()
+    assert generate(pack) == []
+    return pack
+
+
+def _texts(pack: Pack) -> Path:
+    assert pack.translations is not None
+    return pack.translations / "sw" / "pairs.jsonl"
+
+
+def _tasks(pack: Pack) -> Path:
+    assert pack.tasks is not None
+    return pack.tasks
+
+
+def test_generating_twice_changes_nothing(copy: Pack) -> None:
+    before = {path: path.read_bytes() for path in _tasks(copy).rglob("*") if path.is_file()}
+    assert generate(copy) == []
+    assert {path: path.read_bytes() for path in _tasks(copy).rglob("*") if path.is_file()} == before
+    assert generate(copy, check=True) == []
+
+
+def test_changed_text_needs_a_new_version(copy: Pack, fresh: Callable[[], None]) -> None:
+    path = _texts(copy)
+    path.write_text(path.read_text(encoding="utf-8").replace('"text": "', '"text": "Tafadhali: ', 1), encoding="utf-8")
+    before = (_tasks(copy) / "digests.json").read_bytes()
+    fresh()
+    [finding] = generate(copy)
+    assert "texts of pairs 1-0 in sw changed; raise the version in tasks/pairs/track.yaml" in finding
+    assert (_tasks(copy) / "digests.json").read_bytes() == before
+
+
+def test_changed_text_with_a_new_version_keeps_the_old_digest(copy: Pack, fresh: Callable[[], None]) -> None:
+    path = _texts(copy)
+    path.write_text(path.read_text(encoding="utf-8").replace('"text": "', '"text": "Tafadhali: ', 1), encoding="utf-8")
+    track = _tasks(copy) / "pairs" / "track.yaml"
+    track.write_text(track.read_text(encoding="utf-8").replace('"1-0"', '"1-1"'), encoding="utf-8")
+    fresh()
+    assert generate(copy) == []
+    digests = json.loads((_tasks(copy) / "digests.json").read_text(encoding="utf-8"))["pairs"]
+    assert set(digests) == {"1-0", "1-1"}
+    assert digests["1-0"]["sw"]["ids"] == digests["1-1"]["sw"]["ids"]
+    assert digests["1-0"]["sw"]["texts"] != digests["1-1"]["sw"]["texts"]
+
+
+def test_author_and_reviewer_may_change_under_the_same_version(copy: Pack, fresh: Callable[[], None]) -> None:
+    path = _texts(copy)
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('"reviewer": null', '"reviewer": "Asha"'), encoding="utf-8"
+    )
+    fresh()
+    assert generate(copy, check=True) == []
+    assert load_items("pairs", "sw")[0].reviewer == "Asha"
+
+
+def test_unreleased_digests_can_be_rewritten(copy: Pack, fresh: Callable[[], None]) -> None:
+    path = _texts(copy)
+    path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8")
+    fresh()
+    assert generate(copy, rewrite=True) == []
+    digests = json.loads((_tasks(copy) / "digests.json").read_text(encoding="utf-8"))
+    assert digests["pairs"]["1-0"]["sw"]["n"] == 79
+
+
+def test_files_that_went_astray_are_found_and_mended(copy: Pack) -> None:
+    folder = _tasks(copy) / "pairs" / "lm_eval"
+    (folder / "sw.yaml").write_text("task: mine\n", encoding="utf-8")
+    (folder / "_common.yaml").unlink()
+    (folder / "tlh.yaml").write_text("task: refusal_pairs_tlh\n", encoding="utf-8")
+    findings = generate(copy, check=True)
+    assert [next(w for w in ("missing", "not what", "belong") if w in f) for f in findings] == [
+        "missing", "not what", "belong"
+    ]  # fmt: skip
+    assert generate(copy) == []
+    assert check_pack(copy) == []
+    assert not (folder / "tlh.yaml").exists()
+    assert (folder / "sw.yaml").read_text(encoding="utf-8").startswith(HEADER)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"pairs": 3}', '{"pairs": {"1-0": {"sw": {"n": "many"}}}}'])
+def test_broken_digests_are_our_error_and_stay_as_they_are(copy: Pack, text: str) -> None:
+    path = _tasks(copy) / "digests.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=r"digests\.json"):
+        generate(copy)
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_pack_without_tasks_is_told_to_make_the_folder(copy: Pack) -> None:
+    with pytest.raises(DataError, match="make one beside translations/"):
+        generate(replace(copy, tasks=None))
+    assert check_pack(replace(copy, tasks=None)) == []
+
+
+def test_unknown_pack_gets_a_hint() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean builtin"):
+        find_pack("buildin")
