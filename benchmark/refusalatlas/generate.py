@@ -71,13 +71,14 @@ def common_yaml(track: Track) -> str:
 
 def task_yaml(track: Track, language: Language) -> str:
     """Return one task's own lines."""
+    code = _scalar(language.code)
     tags = ["refusal-quick"] * track.quick + [f"refusal-lang-{language.code}", f"refusal-track-{track.name}"]
     return (
         HEADER
         + f"include: {COMMON}\n"
         + f"task: {task_name(track.name, language.code)}\n"
         + f"tag: [{', '.join(tags)}]\n"
-        + f"dataset_kwargs: {{ra_track: {_scalar(track.name)}, ra_language: {_scalar(language.code)}, ra_variant: base}}\n"
+        + f"dataset_kwargs: {{ra_track: {_scalar(track.name)}, ra_language: {code}, ra_variant: base}}\n"
         + f'metadata: {{version: "{track.version}", ra_pack: {_scalar(track.pack)}}}\n'
     )
 
