@@ -1,0 +1,48 @@
+"""`refusalatlas compare`: paired differences of runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("compare")
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--track", help="Only this track.")
+@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(runs: tuple[Path, ...], track: str | None, style: str) -> None:
+    """Compare the first of RUNS with each of the others, paired by seed.
+
+    Differences come first, with 95 % intervals; p-values are adjusted by Holm over the languages of each metric.
+    """
+    from ..comparison import compare_records
+    from ..files import dumps
+    from ..runs import load_run
+    from ..tracks import get_track
+
+    if len(runs) < 2:
+        raise click.UsageError("name at least two runs")
+    if track:
+        get_track(track)
+    loaded = [load_run(path) for path in runs]
+    names = _names(runs)
+    kept = [[r for r in run.records if track is None or r.track == track] for run in loaded]
+    for other in range(1, len(runs)):
+        rows = compare_records(kept[0], kept[other])
+        if style == "json":
+            for row in rows:
+                click.echo(dumps({"first": names[0], "second": names[other], **row.to_json()}))
+            continue
+        click.echo(f"{names[0]} against {names[other]}")
+        for row in rows:
+            click.echo(f"  {row.track}: {row.in_words(names[0], names[other])}")
+
+
+def _names(runs: tuple[Path, ...]) -> list[str]:
+    """Return a short name for each run: the shortest end of its path that tells it from the others."""
+    for depth in range(1, 8):
+        names = ["/".join(path.resolve().parts[-depth:]) for path in runs]
+        if len(set(names)) == len(names):
+            return names
+    return [str(path) for path in runs]
