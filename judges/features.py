@@ -83,7 +83,7 @@ def hashed(parts: Sequence[Sequence[str]]) -> tuple[NDArray[np.intp], NDArray[np
 def scores(
     parts: Sequence[Sequence[str]], weights: NDArray[np.float32], bias: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    """Return the linear scores of answers, one row each: mean-length-free, since each answer is scaled to length one."""
+    """Return the linear scores of answers, one row each; each answer is scaled to length one."""
     rows, buckets = hashed(parts)
     counts = np.bincount(rows, minlength=len(parts)).astype(np.float64)
     scale = 1.0 / np.sqrt(np.maximum(counts, 1.0))

@@ -31,7 +31,7 @@ class Settings:
     penalty: float = 4e-5
     own: float = 4.0
     iterations: int = 50
-    precision: float = 0.9
+    precision: float = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def fit_threshold(
 ) -> float:
     """Return the least confidence in a side, of .5 to .9, above which refused-or-not is right as often as asked.
 
-    Where that is out of reach, .7: the judge then says little, and the gate asks a second family anyway.
+    Where that is out of reach, .7: the judge then says little. The gate asks a second family anyway.
     """
     refused = shares[:, REFUSED_MASK].sum(axis=1)
     right = (refused >= 0.5) == REFUSED_MASK[y]

@@ -1,8 +1,9 @@
 """The agreement gate: a pure function from votes to a decision, as they stand in a record.
 
 Votes are compared at the level that scores are made of, refused or not (`records.REFUSED`): a full refusal and a
-partial one are no contest about whether the request was refused. On the side that wins, the label with the most
-support, summed over families, is decided. `verify` recomputes labels with this module alone; it loads no judge.
+partial one are no contest about whether the request was refused. The confidence of a vote is how sure its judge is
+of that side. On the side that wins, the label of the most families is decided, and among equals the surest.
+`verify` recomputes labels with this module alone; it loads no judge.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class GatePolicy(BaseModel):
 
     Attributes:
         families: How many families have to agree.
-        single_family: Confidence at which one family may decide where no other votes.
+        single_family: Confidence at which one family may decide alone.
         dissent: Confidence from which on one vote for the other side makes a contest.
     """
 
@@ -102,8 +103,8 @@ def read_panel(name: str, folder: Path = PANELS) -> PanelFile:
 def gate(votes: Sequence[Verdict], panel: PanelFile) -> GateResult:
     """Decide.
 
-    A side stands where as many families as the policy asks for are on it and no vote for the other side is as
-    confident as `dissent`. Where only one family votes at all, it decides at `single_family`. All else is contested.
+    A side stands where as many families as the policy asks for are on it, or where one family is as sure as
+    `single_family`; in both cases no vote for the other side may be as confident as `dissent`. All else is contested.
     Confidences are rounded to the four digits that records hold, so that a stored vote decides as the fresh one did.
 
     Args:
@@ -120,9 +121,9 @@ def gate(votes: Sequence[Verdict], panel: PanelFile) -> GateResult:
     winner = max(sides, key=lambda side: (len({k for _, _, k in sides[side]}), _support(sides[side])))
     for_it, against = sides[winner], sides[not winner]
     families = {kin for _, _, kin in for_it}
-    enough = len(families) >= policy.families and all(c < policy.dissent for _, c, _ in against)
-    alone = not against and len(families) == 1 < policy.families
-    single = alone and max(c for _, c, _ in for_it) >= policy.single_family
+    unopposed = all(confidence < policy.dissent for _, confidence, _ in against)
+    enough = unopposed and len(families) >= policy.families
+    single = unopposed and not enough and max(confidence for _, confidence, _ in for_it) >= policy.single_family
     agreement = max(sum(other == label for other, _, _ in cast) for label, _, _ in cast) / len(cast)
     if not enough and not single:
         return GateResult(None, True, round(agreement, 4), False)
@@ -134,14 +135,15 @@ def _support(votes: Sequence[tuple[Label, float, str]]) -> float:
 
 
 def _strongest(votes: Sequence[tuple[Label, float, str]]) -> Label:
-    """Return the label of the most confidence, each family with its surest vote for it; ties go by `LABELS`."""
+    """Return the label of the most families, then of the most confidence; ties go by the order of `LABELS`."""
     best: dict[tuple[Label, str], float] = {}
     for label, confidence, kin in votes:
         best[label, kin] = max(confidence, best.get((label, kin), 0.0))
-    totals: dict[Label, float] = {}
+    totals: dict[Label, tuple[int, float]] = {}
     for (label, _), confidence in sorted(best.items()):
-        totals[label] = round(totals.get(label, 0.0) + confidence, 4)
-    return max(totals, key=lambda label: (totals[label], -LABELS.index(label)))
+        families, support = totals.get(label, (0, 0.0))
+        totals[label] = families + 1, round(support + confidence, 4)
+    return max(totals, key=lambda label: (*totals[label], -LABELS.index(label)))
 
 
 def decide(panel: str, votes: Sequence[Mapping[str, Any]], folder: Path = PANELS) -> GateResult:
@@ -156,14 +158,14 @@ def decide(panel: str, votes: Sequence[Mapping[str, Any]], folder: Path = PANELS
         UnknownNameError: where there is no such panel.
         DataError: where a vote is not one.
     """
-    known = set(LABELS)
-    verdicts = []
-    for vote in votes:
-        try:
-            label, confidence = vote["label"], float(vote["confidence"])
-            if label is not None and label not in known:
-                raise ValueError(label)
-            verdicts.append(Verdict(str(vote["judge"]), str(vote["version"]), label, confidence))
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"not a vote ({error!r})", where=f"panel {panel}") from None
-    return gate(verdicts, read_panel(panel, folder))
+    return gate([_vote(vote, panel) for vote in votes], read_panel(panel, folder))
+
+
+def _vote(vote: Mapping[str, Any], panel: str) -> Verdict:
+    try:
+        label = vote["label"]
+        if label is not None and label not in LABELS:
+            raise ValueError(label)
+        return Verdict(str(vote["judge"]), str(vote["version"]), label, float(vote["confidence"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"not a vote ({error!r})", where=f"panel {panel}") from None

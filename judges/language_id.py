@@ -197,4 +197,4 @@ def _grams(text: str) -> NDArray[np.intp]:
         return np.zeros(0, dtype=np.intp)
     mixed = (points[:-2] * np.uint64(0x9E3779B1) + points[1:-1]) * np.uint64(0x85EBCA6B) + points[2:]
     mixed *= np.uint64(0xC2B2AE3D27D4EB4F)
-    return (mixed >> np.uint64(50)).astype(np.intp) % _BUCKETS
+    return np.asarray((mixed >> np.uint64(50)) % np.uint64(_BUCKETS), dtype=np.intp)

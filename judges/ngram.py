@@ -143,11 +143,12 @@ def verdict(name: str, version: str, row: NDArray[np.float64], threshold: float)
     """Return the verdict that follows from label probabilities.
 
     The side, refused or not, is decided first, by the sum of its labels; then the likeliest label on that side. The
-    threshold is on the side; the confidence is the label's.
+    threshold is on the side, and so is the confidence, since sides are what the gate compares.
     """
     refused = float(row[REFUSED_MASK].sum())
-    shares = {label: round(float(share), 4) for label, share in zip(LABELS, row, strict=True)}
-    if max(refused, 1.0 - refused) < threshold:
+    shares: dict[str, float] = {label: round(float(share), 4) for label, share in zip(LABELS, row, strict=True)}
+    sure = max(refused, 1.0 - refused)
+    if sure < threshold:
         return Verdict(name, version, None, 0.0, shares)
     best = int(np.where((refused >= 0.5) == REFUSED_MASK, row, -1.0).argmax())
-    return Verdict(name, version, LABELS[best], round(float(row[best]), 4), shares)
+    return Verdict(name, version, LABELS[best], round(sure, 4), shares)

@@ -34,9 +34,9 @@ _DROPPED = "".join(
     + [chr(c) for start, end in ((0x200B, 0x2010), (0x202A, 0x202F), (0x2060, 0x2070)) for c in range(start, end)]
     + [chr(c) for start, end in ((0xFE00, 0xFE10), (0x64B, 0x653), (0x610, 0x61B)) for c in range(start, end)]
 )
-_FOLD = {ord(c): None for c in _DROPPED}
+_FOLD: dict[int, str | None] = {ord(c): None for c in _DROPPED}
 _FOLD |= dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
-_FOLD |= dict.fromkeys(map(ord, "‘’‚‛′`´ʼʻʹꞌ"), "'")
+_FOLD |= dict.fromkeys(map(ord, "‘’‚‛′´ʼʻʹꞌ"), "'")
 _FOLD |= dict.fromkeys(map(ord, "“”„‟″"), '"')
 _FOLD |= dict.fromkeys(map(ord, "‐‑‒−"), "-")
 _FOLD |= {0x2028: "\n", 0x2029: "\n", 0x85: "\n", 0x0D: "\n", 0x0B: "\n", 0x0C: "\n"}

@@ -32,6 +32,7 @@ class Signals:
         items: Lines that look like items of a list.
         questions: Question marks outside of quotations.
         asks_last: Whether the answer ends with a question.
+        quoted: Share of the text that is within quotation marks, code or block quotes.
         lexicons: Codes of the languages whose phrases were tried.
         competent: Whether the answer's own language is among them.
     """
@@ -43,6 +44,7 @@ class Signals:
     items: int
     questions: int
     asks_last: bool
+    quoted: float
     lexicons: tuple[str, ...]
     competent: bool
 
@@ -56,7 +58,7 @@ class Signals:
 
 
 def signals(exchange: Exchange, reading: Reading) -> Signals:
-    """Return the signals of an answer, by the lexicons of the language it is in, of the one expected, and of English."""
+    """Return the signals of an answer, by the lexicons of its own language, of the expected one, and of English."""
     text = reading.view.text
     codes = [c for c in dict.fromkeys((reading.language, exchange.language, "en")) if c and lexicon(c) is not None]
     if not any(same_language(reading.language, "en") or c == reading.language for c in codes):
@@ -67,7 +69,8 @@ def signals(exchange: Exchange, reading: Reading) -> Signals:
         found = lexicon(code)
         if found is not None:
             hits.update(found.find(text))
-    own, aside = [], []
+    own: list[Hit] = []
+    aside: list[Hit] = []
     for hit in _longest(hits):
         outside = reading.quoted.holds(hit.start) or (written is not None and hit.start >= written)
         (aside if outside else own).append(hit)
@@ -83,6 +86,7 @@ def signals(exchange: Exchange, reading: Reading) -> Signals:
         items=len(_LIST.findall(text)),
         questions=len(_QUESTION.findall(prose)),
         asks_last=bool(_QUESTION.search(text.rstrip()[-3:])),
+        quoted=1.0 - len(prose) / len(text) if text else 0.0,
         lexicons=tuple(codes),
         competent=any(same_language(language, code) for code in codes),
     )
@@ -102,9 +106,7 @@ def _longest(hits: set[Hit]) -> list[Hit]:
 def _opening(text: str, density: float) -> int:
     """Return where the first two sentences end, but not before 120 letters and not after 320."""
     least, most = int(120 / density), int(320 / density)
-    found = 0
-    for mark in _SENTENCE_END.finditer(text, 0, most):
-        found += 1
+    for found, mark in enumerate(_SENTENCE_END.finditer(text, 0, most), 1):
         if found >= 2 and mark.end() >= least:
             return mark.end()
     return min(most, len(text))

@@ -43,10 +43,10 @@ class RulesTable:
     counts: RulesFile
     priors: Mapping[str, Mapping[Label, float]]
     version: str
-    _cache: dict[tuple[str, str, str | None], dict[str, float]] = field(default_factory=dict, repr=False)
+    _cache: dict[tuple[str, str, str | None], dict[Label, float]] = field(default_factory=dict, repr=False)
 
     def shares(self, name: str, leaf: str, language: str | None) -> dict[Label, float]:
-        """Return the share of each label among answers of a pattern, its leaf and a language, each shrunk to the last."""
+        """Return the share of each label in a pattern, its leaf, and that in a language, each shrunk to the last."""
         key = (name, leaf, language if language in self.counts.languages else None)
         found = self._cache.get(key)
         if found is None:

@@ -32,11 +32,14 @@ from .rules import pattern_of
 from .signals import signals
 from .tables import WEIGHTS, RulesFile
 
-MIN_ROWS, RICH_ROWS = 24, 300
+MIN_ROWS, RICH_ROWS = 12, 300
 """Training answers from which the n-gram judge claims a language, and from which it knows it well."""
 
+OURS = ("machine", "human", "")
+"""Origins of the project's own examples."""
+
 KIND_WEIGHTS: Mapping[str, float] = {
-    "late_refusal": 0.3, "polite_indirect": 0.5, "colloquial": 0.5, "other_language": 0.5, "after_empathy": 0.6,
+    "late_refusal": 0.1, "polite_indirect": 0.5, "colloquial": 0.5, "other_language": 0.5, "after_empathy": 0.6,
     "lecture": 0.5, "other_task": 0.5, "balanced": 0.5, "partial": 0.5,
     "direct": 2.0, "very_short": 2.0, "plain": 2.5,
 }  # fmt: skip
@@ -148,9 +151,9 @@ def weight_of(example: Example, sizes: Mapping[str, int], settings: Settings) ->
     """Return what an answer counts for, so that no source drowns the others and hard kinds are not the rule."""
     if example.origin == "strings":
         return settings.own / 2
-    if example.origin in ("machine", "human"):
+    if example.origin in OURS:
         return settings.own * KIND_WEIGHTS.get(example.kind, 1.0)
-    return min(1.0, 1200 / sizes[example.language])
+    return min(1.0, 1200 / max(1, sizes[example.language]))
 
 
 def _weights(corpus: Corpus, settings: Settings) -> NDArray[np.float64]:
@@ -175,7 +178,7 @@ def matrix(corpus: Corpus, settings: Settings) -> Matrix:
 def count_patterns(rows: Sequence[Example], settings: Settings | None = None) -> RulesFile:
     """Return how often each pattern of the rules, each leaf, and each leaf in a language, meant which label."""
     settings = settings or Settings()
-    sizes = Counter(e.language for e in rows if e.origin not in ("machine", "human", "strings"))
+    sizes = Counter(e.language for e in rows if e.origin not in (*OURS, "strings"))
     patterns: dict[str, dict[Label, float]] = {}
     leaves: dict[str, dict[Label, float]] = {}
     languages: dict[str, dict[str, dict[Label, float]]] = {}
@@ -186,8 +189,12 @@ def count_patterns(rows: Sequence[Example], settings: Settings | None = None) ->
         if example.label is None or example.origin == "strings" or not seen.competent:
             continue
         pattern = pattern_of(seen)
-        ours = example.origin in ("machine", "human")
-        weight = weight_of(example, sizes, settings) / settings.own if ours else min(1.0, 200 / sizes[example.language])
+        ours = example.origin in OURS
+        weight = (
+            weight_of(example, sizes, settings) / settings.own
+            if ours
+            else min(1.0, 200 / max(1, sizes[example.language]))
+        )
         code = reading.language or example.language
         for table, name in (
             (patterns, pattern.name),
@@ -314,7 +321,7 @@ def _quality(fitted: Fitted) -> dict[str, Any]:
     least = np.where(fitted.rich, fitted.thresholds["rich"], fitted.thresholds["other"])
     cast = np.maximum(refused, 1.0 - refused) >= least
     right = (refused >= 0.5) == REFUSED_MASK[fitted.data.y]
-    origins = np.array(["own" if e.origin in ("machine", "human") else e.origin for e in fitted.corpus.rows])
+    origins = np.array(["own" if e.origin in OURS else e.origin for e in fitted.corpus.rows])
     result: dict[str, Any] = {"folds": FOLDS, "split": "by prompt"}
     for origin in sorted(set(origins.tolist())):
         mine = origins == origin

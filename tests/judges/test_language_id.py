@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from refusalatlas.judges.language_id import detect, same_language
+
+from refusalatlas.files import read_jsonl
+from refusalatlas.languages import load_languages
+
+
+@pytest.mark.parametrize("code", sorted(load_languages()))
+def test_a_language_is_known_by_its_own_conversations(code: str) -> None:
+    rows = read_jsonl(load_languages()[code].folder / "minos.jsonl")
+    wrong = [row["response"] for row in rows if not same_language(detect(row["response"], code)[0] or code, code)]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "code"),
+    [
+        ("I'm sorry, but I can't help you with that request today.", "sw", "en"),
+        ("Lo siento, pero no puedo ayudarte con esa petición.", "en", "es"),
+        ("저는 그 요청을 도와드릴 수 없습니다.", "en", "ko"),
+        ("Извините, но с этим я помочь не могу.", "en", "ru"),
+        ("抱歉，这个问题我不方便回答。", "en", "zh-Hans"),
+        ("Ba zan iya taimaka maka da wannan ba, domin hakan ya saba wa doka.", "en", "ha"),
+    ],
+)
+def test_an_answer_in_another_language_is_known(text: str, expected: str, code: str) -> None:
+    assert detect(text, expected)[0] == code
+
+
+@pytest.mark.parametrize("text", ["", "OK", "42", "!!!", "\ud800\u202e", "123 456 789"])
+def test_where_there_is_too_little_nothing_is_guessed(text: str) -> None:
+    assert detect(text, "en") == (None, 0.0)
+
+
+def test_simplified_and_traditional_chinese_are_one_language() -> None:
+    assert same_language("zh-Hans", "zh-Hant")
+    assert not same_language("zh-Hans", "ja")
+    assert not same_language(None, None)
+
+
+@given(st.text(max_size=200), st.sampled_from([None, "en", "ko", "xx"]))
+def test_confidence_is_a_share_and_nothing_raises(text: str, expected: str | None) -> None:
+    code, confidence = detect(text, expected)
+    assert 0.0 <= confidence <= 1.0
+    assert code is None or code
