@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from .errors import DataError
-from .files import problems, read_text
+from .files import dumps, problems, read_text
+
+if TYPE_CHECKING:
+    from .tracks import Item
 
 Digests = dict[str, dict[str, dict[str, dict[str, Any]]]]
 """``{track: {version: {language: {"n", "ids", "texts"}}}}``."""
@@ -38,3 +43,19 @@ def digests_file(path: Path) -> Digests:
             problems(error)[0], where=path, mend="take it from version control, or delete it and generate it again"
         ) from None
     return found
+
+
+def item_digest(items: Sequence[Item]) -> dict[str, Any]:
+    """Return what pins a set of items: ``{"n", "ids", "texts"}``.
+
+    ``ids`` is the SHA-256 of the sorted ids, one a line; ``texts`` that of each item's id, expectation, cluster,
+    category, role and prompt, as JSON lines sorted by id.
+    """
+    rows = sorted((i.id, i.expected, i.cluster_id, i.category, i.role, i.prompt) for i in items)
+    ids = "".join(f"{row[0]}\n" for row in rows)
+    texts = "".join(f"{dumps(list(row))}\n" for row in rows)
+    return {"n": len(rows), "ids": _sha256(ids), "texts": _sha256(texts)}
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

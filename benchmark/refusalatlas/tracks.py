@@ -7,7 +7,6 @@ A seed says what is expected of an answer and holds no prose. Its text in a lang
 from __future__ import annotations
 
 import functools
-import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +15,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from .digests import Digests, digests_file
+from .digests import item_digest as item_digest  # others know it by this module
 from .errors import AtlasError, DataError, UnknownNameError
-from .files import dumps, iter_jsonl, read_yaml, validate
+from .files import iter_jsonl, read_yaml, validate
 from .languages import Language, get_language, load_languages
 from .packs import Pack, packs
 from .records import Expected, Role
@@ -248,17 +248,35 @@ def load_seeds(track: str) -> dict[str, Seed]:
 
 def texts_path(track: str, language: str) -> Path | None:
     """Return the file with a track's texts in a language, from whichever pack has it first, or None."""
+    found = _texts(track, language)
+    return found[1] if found else None
+
+
+def _texts(track: str, language: str) -> tuple[Pack, Path] | None:
     for pack in packs():
         if pack.translations is not None:
             path = pack.translations / language / f"{track}.jsonl"
             if path.is_file():
-                return path
+                return pack, path
     return None
 
 
 def languages_of(track: str) -> list[str]:
-    """Return the codes of the languages that a track has texts in, sorted."""
-    return [code for code in load_languages() if texts_path(track, code) is not None]
+    """Return the codes of the languages that a track has texts in, sorted; a third party's broken ones are left out."""
+    return [code for code in load_languages() if _usable(track, code)]
+
+
+@functools.cache
+def _usable(track: str, language: str) -> bool:
+    found = _texts(track, language)
+    if found is None or found[0].ours:
+        return found is not None
+    try:
+        load_items(track, language)
+    except DataError as error:
+        _skip(found[0], error)
+        return False
+    return True
 
 
 @functools.lru_cache(maxsize=512)
@@ -322,22 +340,6 @@ def _item(track: Track, language: Language, seed: Seed, line: _TextLine, place: 
         author=line.author,
         reviewer=line.reviewer,
     )
-
-
-def item_digest(items: tuple[Item, ...] | list[Item]) -> dict[str, Any]:
-    """Return what pins a set of items: ``{"n", "ids", "texts"}``.
-
-    ``ids`` is the SHA-256 of the sorted ids, one a line; ``texts`` that of each item's id, expectation, cluster,
-    category, role and prompt, as JSON lines sorted by id.
-    """
-    rows = sorted((i.id, i.expected, i.cluster_id, i.category, i.role, i.prompt) for i in items)
-    ids = "".join(f"{row[0]}\n" for row in rows)
-    texts = "".join(f"{dumps(list(row))}\n" for row in rows)
-    return {"n": len(rows), "ids": _sha256(ids), "texts": _sha256(texts)}
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @functools.cache

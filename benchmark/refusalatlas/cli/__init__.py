@@ -10,7 +10,7 @@ import click
 
 from .. import __version__
 from ..errors import AtlasError
-from ..plugins import plugins
+from ..plugins import Plugin, plugins, warn
 
 COMMANDS = {
     "run": ("run", "Run lm_eval with the tasks found."),
@@ -24,6 +24,20 @@ COMMANDS = {
     "demo": ("demo", "Run three reference policies on three languages and build the site."),
 }
 """Our own commands: module beside this one, and a line of help that needs no import."""
+
+
+def _load(plugin: Plugin) -> click.Command | None:
+    """Return a plug-in's command; one of somebody else that is broken is named on stderr and left out."""
+    try:
+        command = plugin.load()
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{plugin.value} is not a click command")
+    except Exception as error:
+        if plugin.ours:
+            raise
+        warn(plugin, f"command {plugin.name!r} is skipped: {error!r}")
+        return None
+    return command
 
 
 class _Group(click.Group):
@@ -40,7 +54,7 @@ class _Group(click.Group):
         else:
             for plugin in plugins("commands"):
                 if plugin.name == name:
-                    command = plugin.load()
+                    command = _load(plugin)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
