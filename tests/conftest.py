@@ -107,12 +107,15 @@ class PackMaker:
 
 
 @pytest.fixture
-def packmaker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: Callable[[], None]) -> PackMaker:
+def packmaker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: Callable[[], None]) -> Iterator[PackMaker]:
     """A folder on the import path in which distributions of other people can be made."""
     site = tmp_path / "site-packages"
     site.mkdir()
     monkeypatch.syspath_prepend(str(site))
-    return PackMaker(site)
+    yield PackMaker(site)
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None)).startswith(str(site)):
+            del sys.modules[name]
 
 
 @pytest.fixture(scope="session")
