@@ -186,9 +186,9 @@ def detectable_difference(
 
 def seeds_for_width(width: float, rate: float = 0.5) -> int:
     """Return how many seeds make a 95 % Wilson interval of a rate no wider than `width` (0 to 1)."""
-    n = max(1.0, 4 * Z95**2 * rate * (1 - rate) / width**2)
+    n = max(1, math.floor(4 * Z95**2 * rate * (1 - rate) / width**2 - Z95**2) - 1)
     while True:
-        low, high = wilson(rate, math.ceil(n))
+        low, high = wilson(rate, n)
         if high - low <= width:
-            return math.ceil(n)
-        n = math.ceil(n) + 1
+            return n
+        n += 1

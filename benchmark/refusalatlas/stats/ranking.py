@@ -48,10 +48,9 @@ def rank_intervals(draws: Mapping[str, Floats], *, higher_is_better: bool) -> di
     table = np.where(np.isfinite(table), table, -np.inf if higher_is_better else np.inf)
     values = -table if higher_is_better else table
     low, high = (np.empty(len(names), dtype=int) for _ in range(2))
-    for row, name in enumerate(names):
+    for row in range(len(names)):
         better = (values < values[row]).sum(axis=0)
         ranks = np.sort(better + 1)
         low[row] = ranks[int(0.025 * (len(ranks) - 1))]
         high[row] = ranks[int(np.ceil(0.975 * (len(ranks) - 1)))]
-        del name
     return {name: (int(low[row]), int(high[row])) for row, name in enumerate(names)}

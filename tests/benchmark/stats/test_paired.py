@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from refusalatlas.stats.paired import (
+    clustered_difference,
+    detectable_difference,
+    mcnemar,
+    paired_rate_difference,
+    pairs_needed,
+    seed_means,
+    seeds_for_width,
+    sign_flip,
+)
+
+
+@pytest.mark.parametrize(("b", "c"), [(1, 8), (0, 6), (10, 10), (3, 17), (25, 4)])
+def test_mcnemar_is_statsmodels(b: int, c: int) -> None:
+    statsmodels = pytest.importorskip("statsmodels.stats.contingency_tables")
+    expected = statsmodels.mcnemar([[30, b], [c, 12]], exact=True).pvalue
+    assert mcnemar(b, c).p == pytest.approx(expected)
+
+
+def test_mcnemar_without_discordant_pairs_tests_nothing() -> None:
+    assert mcnemar(0, 0).p is None
+
+
+def test_newcombes_interval_by_hand() -> None:
+    """50 of 50 against 36 of 50: Wilson .9287 to 1 and .5833 to .8253, phi 0.
+
+    .28 - sqrt(.0713**2 + .1053**2) = .1528 and .28 + (.72 - .5833) = .4167.
+    """
+    found = paired_rate_difference([1.0] * 50, [1.0] * 36 + [0.0] * 14)
+    assert found.value == pytest.approx(0.28)
+    assert (found.low, found.high) == pytest.approx((0.1528, 0.4167), abs=2e-4)
+
+
+def test_pairs_that_go_together_narrow_the_interval() -> None:
+    first = [1.0] * 20 + [0.0] * 20
+    together = paired_rate_difference(first, [1.0] * 18 + [0.0] * 22)
+    apart = paired_rate_difference(first, [0.0] * 22 + [1.0] * 18)
+    assert together.value == apart.value
+    assert None not in (together.low, together.high, apart.low, apart.high)
+    assert together.high - together.low < apart.high - apart.low  # type: ignore[operator]
+
+
+def test_few_pairs_have_no_interval() -> None:
+    found = paired_rate_difference([1.0] * 19, [0.0] * 19)
+    assert (found.value, found.low) == (1.0, None)
+
+
+def test_paired_interval_covers_the_truth() -> None:
+    rng = np.random.default_rng(3)
+    covered = 0
+    for _ in range(500):
+        common = rng.normal(size=40)
+        first = (0.7 * common + rng.normal(size=40) * 0.714 > 0.0).astype(float)
+        second = (0.7 * common + rng.normal(size=40) * 0.714 > 0.6).astype(float)
+        found = paired_rate_difference(first.tolist(), second.tolist())
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low <= 0.5 - 0.27425 <= found.high  # P(Z > .6) = .27425
+    assert covered / 500 > 0.93
+
+
+@given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]), max_size=9))
+def test_sign_flip_counts_all_patterns(differences: list[float]) -> None:
+    found = sign_flip(differences)
+    moved = [d for d in differences if d]
+    if not moved:
+        assert found.p is None
+        return
+    observed = abs(sum(moved)) - 1e-12
+    patterns = [abs(sum(s * d for s, d in zip(signs, moved, strict=True))) for signs in itertools.product((1, -1), repeat=len(moved))]
+    assert found.p == pytest.approx(sum(p >= observed for p in patterns) / len(patterns))
+
+
+def test_sampled_sign_flip_is_scipys() -> None:
+    scipy_stats = pytest.importorskip("scipy.stats")
+    rng = np.random.default_rng(5)
+    differences = rng.normal(0.3, 1.0, size=40)
+    expected = scipy_stats.permutation_test(
+        (differences,), np.mean, permutation_type="samples", n_resamples=20_000, rng=np.random.default_rng(1)
+    ).pvalue
+    found = sign_flip(differences.tolist())
+    assert found.p == pytest.approx(expected, abs=0.01)
+    assert found == sign_flip(differences.tolist())  # the draw is seeded
+
+
+def test_sign_flip_rejects_rarely_under_the_null() -> None:
+    rng = np.random.default_rng(8)
+    rejected = sum((sign_flip(rng.normal(size=14).tolist()).p or 1.0) < 0.05 for _ in range(400))
+    assert rejected / 400 < 0.085  # 99.9 % bound of 5 % in 400 trials
+
+
+def test_seed_means_average_within_a_seed() -> None:
+    assert seed_means([1.0, 0.0, 1.0], ["b", "b", "a"]) == {"a": 1.0, "b": 0.5}
+
+
+def test_shared_seeds_cancel_out_of_a_difference() -> None:
+    """Both models find the same seeds hard; the paired interval knows, two separate ones would not."""
+    rng = np.random.default_rng(2)
+    seeds = [f"s{i // 5}" for i in range(300)]
+    hard = np.repeat(rng.random(60) < 0.5, 5)
+    first = (hard & (rng.random(300) < 0.9)).astype(float).tolist()
+    second = (hard & (rng.random(300) < 0.8)).astype(float).tolist()
+    paired = clustered_difference(first, seeds, second, seeds)
+    unpaired = clustered_difference(first, seeds, second, [f"t{s}" for s in seeds])
+    assert None not in (paired.low, paired.high, unpaired.low, unpaired.high)
+    assert paired.high - paired.low < 0.6 * (unpaired.high - unpaired.low)  # type: ignore[operator]
+
+
+def test_connors_sample_size() -> None:
+    """Connor (1987): n = (1.96 sqrt(.3) + .8416 sqrt(.3 - .04))^2 / .04 = 56.5 pairs."""
+    assert pairs_needed(0.2, 0.3) == pytest.approx(56.46, abs=0.05)
+
+
+@given(st.integers(10, 2000), st.floats(0.05, 0.9))
+def test_detectable_difference_needs_just_these_pairs(pairs: int, discordance: float) -> None:
+    found = detectable_difference(pairs, discordance)
+    if found is None:
+        assert pairs_needed(discordance, discordance) > pairs
+    else:
+        assert pairs_needed(found, discordance) == pytest.approx(pairs, rel=1e-3)
+
+
+def test_power_is_what_it_says() -> None:
+    """Simulated McNemar tests at the detectable difference reject about 80 % (the exact test a little less)."""
+    difference = detectable_difference(200, 0.3)
+    assert difference is not None
+    up = (0.3 + difference) / 2
+    rng = np.random.default_rng(4)
+    draws = rng.multinomial(200, [up, 0.3 - up, 0.7], size=600)
+    rejected = np.mean([(mcnemar(int(b), int(c)).p or 1.0) < 0.05 for b, c, _ in draws])
+    assert 0.7 < rejected < 0.85
+
+
+def test_seeds_for_a_width_are_the_fewest() -> None:
+    assert seeds_for_width(0.1) == 381
