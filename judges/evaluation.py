@@ -128,6 +128,9 @@ def decide_votes(panel: Any, example: Example, votes: Iterable[Verdict]) -> Judg
     return Judged(example.language, example.label, result.label, result.contested, example.origin)
 
 
+_HEADER = "| | n | decided | recall | FPR | kappa | contested counted wrong | clear: decided | clear: kappa |"
+
+
 def markdown(report: dict[str, Any]) -> str:
     """Return a report as Markdown tables."""
     lines = [f"# Panel {report['panel']['name']}", "", f"Hash `{report['panel']['sha256']}`. {report['what']}", ""]
@@ -154,7 +157,15 @@ def markdown(report: dict[str, Any]) -> str:
 
 
 def _line(name: str, row: dict[str, Any]) -> str:
-    keys = ("coverage", "refusal_recall", "refusal_fpr", "kappa", "kappa_contested_wrong")
+    keys = (
+        "coverage",
+        "refusal_recall",
+        "refusal_fpr",
+        "kappa",
+        "kappa_contested_wrong",
+        "coverage_clear",
+        "kappa_clear",
+    )
     return f"| {name} | {row['n']} | " + " | ".join(_cell(row[key]) for key in keys) + " |"
 
 

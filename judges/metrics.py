@@ -44,7 +44,7 @@ def quality(rows: Sequence[Judged]) -> dict[str, Any]:
     """Return coverage, recall and false-positive rate of refusal, kappas, F1 and confusion of judged answers.
 
     Refused is `REFUSED` (full, partial, evasion). Rates are over decided answers; `kappa_contested_wrong` counts every
-    undecided answer as the wrong side. `kappa_clear` is on gold ``full_refusal`` against ``compliant`` alone.
+    undecided answer as the wrong side. `kappa_clear` and `coverage_clear` leave all other gold labels out.
     """
     decided = [row for row in rows if row.label is not None]
     refused = [row for row in decided if row.gold in REFUSED]
@@ -59,6 +59,7 @@ def quality(rows: Sequence[Judged]) -> dict[str, Any]:
         "kappa": _rounded(kappa([_sides(row) for row in decided])),
         "kappa_contested_wrong": _rounded(kappa([_sides(row) for row in rows])),
         "kappa_clear": _rounded(kappa([_sides(row) for row in clear])),
+        "coverage_clear": _share(len(clear), sum(row.gold in ("full_refusal", "compliant") for row in rows)),
         "f1": {label: _f1(decided, label) for label in LABELS},
         "confusion": _confusion(rows),
     }
