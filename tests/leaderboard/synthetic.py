@@ -102,6 +102,7 @@ def write_run(
             counts[task] = {"original": len(rows), "effective": len(rows)}
     results = {
         "configs": configs,
+        "results": {task: {} for task in configs},
         "n-samples": counts,
         "versions": dict.fromkeys(configs, 1.0),
         "config": {"model": backend, "model_args": {"model": model, **(model_args or {})}, "limit": None},

@@ -7,6 +7,7 @@ counts, so that a replicate costs one row of a matrix product.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
 
@@ -18,10 +19,16 @@ REPLICATES = 2000
 SEED = 20261129
 
 
+@functools.lru_cache(maxsize=8)
 def draw_weights(clusters: int, replicates: int = REPLICATES, seed: int = SEED) -> Floats:
-    """Return how often each cluster is drawn in each replicate, shape ``(replicates, clusters)``."""
+    """Return how often each cluster is drawn in each replicate, shape ``(replicates, clusters)``, read-only.
+
+    The same arguments give the same draw, which is what lets models and languages be compared replicate by replicate.
+    """
     rng = np.random.default_rng(seed)
-    return rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=replicates).astype(float)
+    weights = rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=replicates).astype(float)
+    weights.flags.writeable = False
+    return weights
 
 
 def positions(*groups: Iterable[str]) -> dict[str, int]:
