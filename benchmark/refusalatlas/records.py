@@ -286,11 +286,19 @@ def _member(value: Any, allowed: Sequence[Any]) -> Any:
     return value
 
 
+def well_formed(text: str) -> str:
+    """Return a text that UTF-8 can hold: surrogates are joined, those without a partner become U+FFFD.
+
+    A server that cuts an emoji in two sends such halves, and lm_eval loses all samples of a task over one of them.
+    """
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 class Answer(str):
     """A response that carries what the backend said about it.
 
     It is a `str` everywhere lm_eval looks (filters, cache, samples), so that tasks of other projects see plain
-    text; the panel reads the attributes. It survives lm_eval's cache, which pickles.
+    text; the panel reads the attributes. It survives lm_eval's cache, which pickles, and can always be written as UTF-8.
 
     Attributes:
         condition: ``blocked``, ``error`` or ``empty`` where there is no answer to label, else None.
@@ -316,7 +324,7 @@ class Answer(str):
         provider: str | None = None,
         detail: str | None = None,
     ) -> Answer:
-        self = super().__new__(cls, text)
+        self = super().__new__(cls, well_formed(text))
         self.condition, self.finish_reason, self.detail = condition, finish_reason, detail
         self.served_model, self.provider = served_model, provider
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -191,3 +191,12 @@ def _mapping(value: Any) -> dict[str, Any]:
         return dict(value)
     pairs = (part.partition("=") for part in str(value or "").split(",") if part)
     return {key: text for key, _, text in pairs}
+
+
+def short_names(paths: Sequence[Path]) -> list[str]:
+    """Return a short name for each run: the shortest end of its path that tells it from the others."""
+    for depth in range(1, 8):
+        names = ["/".join(path.resolve().parts[-depth:]) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{path}#{number}" for number, path in enumerate(paths, 1)]

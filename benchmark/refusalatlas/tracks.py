@@ -246,6 +246,13 @@ def load_seeds(track: str) -> dict[str, Seed]:
     return seeds
 
 
+@functools.cache
+def equating_seeds(track: str) -> frozenset[str]:
+    """Return the ids of a track's seeds that mean the same word for word in all languages (``meta.equating``)."""
+    rows = iter_jsonl(get_track(track).folder / "seeds.jsonl")
+    return frozenset(str(row["seed_id"]) for _, row in rows if row.get("meta", {}).get("equating") is True)
+
+
 def texts_path(track: str, language: str) -> Path | None:
     """Return the file with a track's texts in a language, from whichever pack has it first, or None."""
     found = _texts(track, language)

@@ -17,6 +17,7 @@ COMMANDS = {
     "judge": ("judge", "Judge a finished run, or any prompts and responses, again."),
     "compare": ("compare", "Compare runs, paired by seed: difference with interval first, p second."),
     "power": ("power", "Say what a number of seeds can show, and how many a difference needs."),
+    "predict": ("predict", "Say which words of the prompts go with refusal."),
     "score": ("score", "Score a run: rates with intervals, by track and language."),
     "tasks": ("tasks", "List, locate and generate the lm_eval tasks."),
     "languages": ("languages", "List languages and locales."),

@@ -18,7 +18,7 @@ def command(runs: tuple[Path, ...], track: str | None, style: str) -> None:
     """
     from ..comparison import compare_records
     from ..files import dumps
-    from ..runs import load_run
+    from ..runs import load_run, short_names
     from ..tracks import get_track
 
     if len(runs) < 2:
@@ -26,7 +26,7 @@ def command(runs: tuple[Path, ...], track: str | None, style: str) -> None:
     if track:
         get_track(track)
     loaded = [load_run(path) for path in runs]
-    names = _names(runs)
+    names = short_names(runs)
     kept = [[r for r in run.records if track is None or r.track == track] for run in loaded]
     for other in range(1, len(runs)):
         rows = compare_records(kept[0], kept[other])
@@ -38,11 +38,3 @@ def command(runs: tuple[Path, ...], track: str | None, style: str) -> None:
         for row in rows:
             click.echo(f"  {row.track}: {row.in_words(names[0], names[other])}")
 
-
-def _names(runs: tuple[Path, ...]) -> list[str]:
-    """Return a short name for each run: the shortest end of its path that tells it from the others."""
-    for depth in range(1, 8):
-        names = ["/".join(path.resolve().parts[-depth:]) for path in runs]
-        if len(set(names)) == len(names):
-            return names
-    return [str(path) for path in runs]

@@ -5,72 +5,128 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
+    from ..records import Record
     from ..scoring import Cell
 
 
 @click.command("score")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--track", help="Only this track.")
 @click.option("--language", help="Only this language.")
+@click.option("--equating", is_flag=True, help="Only the seeds that mean the same word for word in all languages.")
 @click.option("--categories", is_flag=True, help="Also a row for each category.")
+@click.option("--access", is_flag=True, help="Instead: answers by provider, served model and finish reason.")
+@click.option("--regress", "regression", is_flag=True, help="Instead: a logistic regression (needs the extra `stats`).")
 @click.option("--format", "style", type=click.Choice(["text", "json", "csv"]), default="text", show_default=True)
-def command(run: Path, track: str | None, language: str | None, categories: bool, style: str) -> None:
-    """Score RUN, a folder that was lm_eval's --output_path, with 95 % intervals.
+def command(
+    runs: tuple[Path, ...],
+    track: str | None,
+    language: str | None,
+    equating: bool,
+    categories: bool,
+    access: bool,
+    regression: bool,
+    style: str,
+) -> None:
+    """Score RUNS, folders that were lm_eval's --output_path, with 95 % intervals.
 
     JSON lines and CSV have one cell a row, with numerator, denominator, what was left out, and the method.
     """
-    from ..errors import AtlasError
-    from ..files import dumps
-    from ..languages import get_language
-    from ..runs import load_run
     from ..scoring import score_records
-    from ..tracks import get_track
+
+    chosen = _chosen(runs, track, language, equating)
+    if access or regression:
+        print_rows(_access(chosen) if access else _regression(chosen), style)
+        return
+    cells = {name: score_records(found, by_category=categories, pooled=language is None) for name, found in chosen.items()}
+    if style == "text":
+        for name, found in cells.items():
+            print_table(found, name if len(cells) > 1 else None)
+        return
+    several = len(cells) > 1
+    print_rows([({"run": name} if several else {}) | c.to_json() for name, found in cells.items() for c in found], style)
+
+
+def _chosen(
+    runs: tuple[Path, ...], track: str | None, language: str | None, equating: bool
+) -> dict[str, Sequence[Record]]:
+    from ..errors import AtlasError
+    from ..languages import get_language
+    from ..runs import load_run, short_names
+    from ..tracks import equating_seeds, get_track
 
     if track:
         get_track(track)
     if language:
         get_language(language)
-    records = [
-        record
-        for record in load_run(run).records
-        if (track is None or record.track == track) and (language is None or record.language == language)
-    ]
-    if not records:
-        raise AtlasError("no records of that track and language", where=run, mend="see `refusalatlas tasks list`")
-    cells = score_records(records, by_category=categories, pooled=language is None)
+    chosen: dict[str, Sequence[Record]] = {}
+    for name, path in zip(short_names(runs), runs, strict=True):
+        records = [
+            r
+            for r in load_run(path).records
+            if (track is None or r.track == track)
+            and (language is None or r.language == language)
+            and (not equating or r.seed_id in equating_seeds(r.track))
+        ]
+        if not records:
+            raise AtlasError("no records of what was asked for", where=path, mend="see `refusalatlas tasks list`")
+        chosen[name] = records
+    return chosen
+
+
+def _access(chosen: Mapping[str, Sequence[Record]]) -> list[dict[str, Any]]:
+    from ..regression import access_paths
+
+    return [{"run": name} | row for name, records in chosen.items() for row in access_paths(records)]
+
+
+def _regression(chosen: Mapping[str, Sequence[Record]]) -> list[dict[str, Any]]:
+    from ..regression import regress
+
+    return [term.to_json() for term in regress(chosen)]
+
+
+def print_rows(rows: list[dict[str, Any]], style: str) -> None:
+    """Print flat rows as JSON lines, CSV or a plain table."""
+    from ..files import dumps
+
     if style == "json":
-        for cell in cells:
-            click.echo(dumps(cell.to_json()))
+        for row in rows:
+            click.echo(dumps(row))
     elif style == "csv":
-        click.echo(as_csv(cells), nl=False)
+        click.echo(as_csv(rows), nl=False)
     else:
-        print_table(cells)
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table(*(key.replace("_", " ") for key in rows[0]))
+        for row in rows:
+            table.add_row(*(f"{v:.3g}" if isinstance(v, float) else "—" if v is None else str(v) for v in row.values()))
+        Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
-def as_csv(cells: list[Cell]) -> str:
-    """Return the cells as CSV with a header; `excluded` is written as ``condition=n`` pairs."""
-    rows = []
-    for cell in cells:
-        row = cell.to_json()
-        row["excluded"] = " ".join(f"{name}={n}" for name, n in row["excluded"].items())
-        rows.append(row)
+def as_csv(rows: list[dict[str, Any]]) -> str:
+    """Return rows as CSV with a header; a mapping is written as ``name=n`` pairs."""
     out = io.StringIO()
     writer = csv.DictWriter(out, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    for row in rows:
+        flat = {k: " ".join(f"{n}={c}" for n, c in v.items()) if isinstance(v, Mapping) else v for k, v in row.items()}
+        writer.writerow(flat)
     return out.getvalue()
 
 
 _SHOWN = ("over_refusal", "unsafe_compliance", "youden_j", "refusal_rate", "usable_rate", "contested_rate")
 
 
-def print_table(cells: list[Cell]) -> None:
+def print_table(cells: list[Cell], name: str | None = None) -> None:
     """Print one line a slice with the main metrics and their intervals."""
     from rich.console import Console
     from rich.table import Table
@@ -79,16 +135,17 @@ def print_table(cells: list[Cell]) -> None:
     for cell in cells:
         place = cell.locale or cell.language or "all"
         slices.setdefault((cell.track, place, cell.category or ""), {})[cell.metric] = cell
-    table = Table(title="Rates with 95 % intervals (no interval: too few seeds or events)", title_justify="left")
-    for heading in ("track", "language", *(["category"] if any(key[2] for key in slices) else []), "answers"):
+    title = "Rates with 95 % intervals (no interval: too few seeds or events)"
+    table = Table(title=f"{name}: {title}" if name else title, title_justify="left")
+    by_category = any(key[2] for key in slices)
+    for heading in ("track", "language", *(["category"] if by_category else []), "answers"):
         table.add_column(heading, no_wrap=True)
     for metric in _SHOWN:
         table.add_column(metric.replace("_", " "), justify="right", no_wrap=True)
     for (track, place, category), row in slices.items():
-        front = [track, place] + ([category] if len(table.columns) > 9 else [])
+        front = [track, place] + ([category] if by_category else [])
         table.add_row(*front, str(row["youden_j"].n), *(shown(row[metric]) for metric in _SHOWN))
-    width = None if sys.stdout.isatty() else 160
-    Console(width=width).print(table)
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
 def shown(cell: Cell) -> str:
