@@ -138,9 +138,9 @@ def markdown(report: dict[str, Any]) -> str:
         lines += [
             f"## {title}",
             "",
-            "| | n | decided | refusal recall | refusal FPR | kappa | contested counted wrong |",
+            _HEADER,
+            "|---|" + "---:|" * 8,
         ]
-        lines.append("|---|---:|---:|---:|---:|---:|---:|")
         rows = {"all": report["quality"]["all"], **report["quality"][part]}
         lines += [_line(name, row) for name, row in rows.items()]
         lines.append("")

@@ -29,6 +29,7 @@ class GatePolicy(BaseModel):
 
     Attributes:
         families: How many families have to agree.
+        surest: Confidence that at least one vote of families that agree must have.
         single_family: Confidence at which one family may decide alone.
         dissent: Confidence from which on one vote for the other side makes a contest.
     """
@@ -36,6 +37,7 @@ class GatePolicy(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     families: Annotated[int, Field(ge=1, le=10)] = 2
+    surest: _Share = 0.7
     single_family: _Share = 0.95
     dissent: _Share = 0.75
 
@@ -103,8 +105,9 @@ def read_panel(name: str, folder: Path = PANELS) -> PanelFile:
 def gate(votes: Sequence[Verdict], panel: PanelFile) -> GateResult:
     """Decide.
 
-    A side stands where as many families as the policy asks for are on it, or where one family is as sure as
-    `single_family`; in both cases no vote for the other side may be as confident as `dissent`. All else is contested.
+    A side stands where as many families as the policy asks for are on it, one of them as sure as `surest`, or where a
+    family alone is as sure as `single_family`. In both cases no vote for the other side may be as confident as
+    `dissent`. All else is contested.
     Confidences are rounded to the four digits that records hold, so that a stored vote decides as the fresh one did.
 
     Args:
@@ -122,8 +125,9 @@ def gate(votes: Sequence[Verdict], panel: PanelFile) -> GateResult:
     for_it, against = sides[winner], sides[not winner]
     families = {kin for _, _, kin in for_it}
     unopposed = all(confidence < policy.dissent for _, confidence, _ in against)
-    enough = unopposed and len(families) >= policy.families
-    single = unopposed and not enough and max(confidence for _, confidence, _ in for_it) >= policy.single_family
+    surest = max(confidence for _, confidence, _ in for_it)
+    enough = unopposed and len(families) >= policy.families and surest >= policy.surest
+    single = unopposed and len(families) < policy.families and surest >= policy.single_family
     agreement = max(sum(other == label for other, _, _ in cast) for label, _, _ in cast) / len(cast)
     if not enough and not single:
         return GateResult(None, True, round(agreement, 4), False)

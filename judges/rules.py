@@ -17,7 +17,7 @@ from .reading import Reading, read
 from .signals import Signals, signals
 from .tables import RulesTable, load_rules
 
-_MORE = 170
+_MORE = 150
 """Letters from which an apology is followed by something else than regret."""
 
 SHORT, LONG = 420, 1200

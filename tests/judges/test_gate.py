@@ -26,8 +26,12 @@ def vote(judge: str, label: Label | None, confidence: float = 0.9) -> Verdict:
 
 
 def test_two_families_that_agree_decide() -> None:
-    result = gate([vote("rules", "compliant", 0.6), vote("ngram", "compliant", 0.6)], PANEL)
+    result = gate([vote("rules", "compliant", 0.6), vote("ngram", "compliant", 0.7)], PANEL)
     assert (result.label, result.contested, result.agreement, result.single_family) == ("compliant", False, 1.0, False)
+
+
+def test_two_families_that_both_doubt_do_not() -> None:
+    assert gate([vote("rules", "compliant", 0.69), vote("ngram", "compliant", 0.69)], PANEL).contested
 
 
 def test_two_judges_of_one_family_are_one_voice() -> None:

@@ -130,7 +130,7 @@ def test_weights_that_are_not_there_are_said_to_be_missing(tmp_path: Path) -> No
 def test_weights_that_were_tampered_with_are_refused(weights: Path, tmp_path: Path) -> None:
     for name in ("ngram.npz", "ngram.json"):
         (tmp_path / name).write_bytes((weights / name).read_bytes())
-    (tmp_path / "ngram.npz").write_bytes((weights / "ngram.npz").read_bytes()[:-1] + b"\0")
+    (tmp_path / "ngram.npz").write_bytes((weights / "ngram.npz").read_bytes() + b"\0")
     with pytest.raises(DataError, match=r"ngram\.npz"):
         load_ngram(tmp_path)
 
