@@ -298,7 +298,7 @@ class Answer(str):
     """A response that carries what the backend said about it.
 
     It is a `str` everywhere lm_eval looks (filters, cache, samples), so that tasks of other projects see plain
-    text; the panel reads the attributes. It survives lm_eval's cache, which pickles, and can always be written as UTF-8.
+    text; the panel reads the attributes. It survives lm_eval's cache, which pickles, and UTF-8 can always hold it.
 
     Attributes:
         condition: ``blocked``, ``error`` or ``empty`` where there is no answer to label, else None.

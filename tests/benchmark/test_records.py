@@ -176,3 +176,16 @@ def test_answers_are_plain_text_to_everybody_else(answer: Answer) -> None:
     assert json.loads(json.dumps([answer])) == [str(answer)]
     assert type(answer.strip()) is str
     assert copy.deepcopy(answer).finish_reason == answer.finish_reason
+
+
+@given(st.text(st.characters(codec=None, categories=None)))
+def test_answers_can_always_be_written(text: str) -> None:
+    assert Answer(text).encode("utf-8").decode("utf-8") == Answer(text)
+    assert len(Answer(text)) <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"), [("a\ud83d b", "a\ufffd b"), ("\ud83d\ude00", "\U0001f600"), ("\ude00", "\ufffd"), ("a\0", "a\0")]
+)
+def test_halves_of_characters_are_joined_or_replaced(text: str, kept: str) -> None:
+    assert Answer(text) == kept
