@@ -20,7 +20,8 @@ each_file = pytest.mark.parametrize(("track", "code"), PAIRS)
 
 NAMES_OF_SCRIPTS = {
     "Latn": ("LATIN",), "Cyrl": ("CYRILLIC",), "Arab": ("ARABIC",), "Deva": ("DEVANAGARI",), "Hebr": ("HEBREW",),
-    "Hans": ("CJK",), "Hant": ("CJK",), "Jpan": ("CJK", "HIRAGANA", "KATAKANA"), "Kore": ("HANGUL", "CJK"), "Hang": ("HANGUL",),
+    "Hans": ("CJK",), "Hant": ("CJK",), "Jpan": ("CJK", "HIRAGANA", "KATAKANA"), "Kore": ("HANGUL", "CJK"),
+    "Hang": ("HANGUL",),
     "Ethi": ("ETHIOPIC",), "Beng": ("BENGALI",), "Grek": ("GREEK",), "Thai": ("THAI",), "Taml": ("TAMIL",),
     "Telu": ("TELUGU",), "Gujr": ("GUJARATI",), "Guru": ("GURMUKHI",), "Knda": ("KANNADA",), "Mlym": ("MALAYALAM",),
     "Geor": ("GEORGIAN",), "Armn": ("ARMENIAN",), "Mymr": ("MYANMAR",), "Khmr": ("KHMER",), "Sinh": ("SINHALA",),
