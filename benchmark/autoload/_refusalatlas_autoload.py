@@ -42,6 +42,6 @@ class _Finder:
 
 def install():
     """Put the finder in place, unless it is turned off, there already, or too late."""
-    if os.environ.get("REFUSALATLAS_AUTOLOAD", "1") != "0" and TARGET not in sys.modules:
-        if _Finder not in sys.meta_path:
-            sys.meta_path.insert(0, _Finder)
+    wanted = os.environ.get("REFUSALATLAS_AUTOLOAD", "1") != "0"
+    if wanted and TARGET not in sys.modules and _Finder not in sys.meta_path:
+        sys.meta_path.insert(0, _Finder)

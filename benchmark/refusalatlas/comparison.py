@@ -78,7 +78,9 @@ class Comparison:
 
     def _bounds(self) -> str:
         low, high = self.difference.low, self.difference.high
-        interval = f"95 % interval {low * 100:+.0f} to {high * 100:+.0f}, " if low is not None and high is not None else ""
+        interval = (
+            f"95 % interval {low * 100:+.0f} to {high * 100:+.0f}, " if low is not None and high is not None else ""
+        )
         return f" ({interval}p = {self.p_holm:.3f})" if self.p_holm is not None else ""
 
 

@@ -47,8 +47,11 @@ def iter_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         DataError: naming the first line that is not a JSON object, or that is cut off.
     """
     try:
-        opened = gzip.open(path, "rt", encoding="utf-8-sig") if path.suffix == ".gz" else path.open(encoding="utf-8-sig")
-        with opened as lines:
+        with (
+            gzip.open(path, "rt", encoding="utf-8-sig")
+            if path.suffix == ".gz"
+            else path.open(encoding="utf-8-sig") as lines
+        ):
             for number, line in enumerate(lines, 1):
                 if line.strip():
                     yield number, _json_object(line, path, number)

@@ -52,7 +52,7 @@ def patch(module: ModuleType) -> None:
         return
 
     @functools.wraps(original)
-    def __init__(
+    def __init__(  # noqa: N807 - it takes the place of one
         self: Any, verbosity: Any = None, include_path: Any = None, include_defaults: Any = True, *args: Any, **kw: Any
     ) -> None:
         asked = list(include_path) if isinstance(include_path, (list, tuple)) else [include_path]

@@ -218,8 +218,19 @@ def salted_hash(response: str, salt: str) -> str:
 
 
 RECORD_KEYS = (
-    "id seed_id cluster_id track version language locale category axis role variant expected".split()
-)  # fmt: skip
+    "id",
+    "seed_id",
+    "cluster_id",
+    "track",
+    "version",
+    "language",
+    "locale",
+    "category",
+    "axis",
+    "role",
+    "variant",
+    "expected",
+)
 """The fields of a record that come from the item; `panel`, `decisions` and `provenance` follow them."""
 
 
@@ -324,6 +335,7 @@ class Answer(str):
         provider: str | None = None,
         detail: str | None = None,
     ) -> Answer:
+        """Make a string of `text` with what the backend said about it."""
         self = super().__new__(cls, well_formed(text))
         self.condition, self.finish_reason, self.detail = condition, finish_reason, detail
         self.served_model, self.provider = served_model, provider

@@ -17,13 +17,13 @@ from .records import Panel, Record
 from .runs import find_results, load_run, read_results
 
 
-def rejudge(source: Path, target: Path, panel: Panel) -> Path:
+def rejudge(source: Path, target: Path, panel: Panel) -> list[Record]:
     """Write the run at `source` into the new folder `target`, with the records that `panel` gives.
 
     Responses and their salted hashes stay as they are. The folder appears only when it is complete.
 
     Returns:
-        The new results file.
+        The new records, in the order of the run.
 
     Raises:
         AtlasError: where the run cannot be read, or `target` is there already or cannot be written.
@@ -32,7 +32,8 @@ def rejudge(source: Path, target: Path, panel: Panel) -> Path:
     if target.exists():
         raise AtlasError("is there already", where=target, mend="name a new folder")
     run = load_run(results_path)
-    records = {record.id: record for record in _judged(run.records, run.responses, run.prompts, panel)}
+    judged = _judged(run.records, run.responses, run.prompts, panel)
+    records = {record.id: record for record in judged}
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
@@ -51,7 +52,7 @@ def rejudge(source: Path, target: Path, panel: Panel) -> Path:
         raise AtlasError(f"cannot be written ({error.strerror})", where=target) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    return target / results_path.name
+    return judged
 
 
 def _judged(records: Any, responses: Any, prompts: Any, panel: Panel) -> list[Record]:

@@ -120,7 +120,7 @@ def _cell(
 ) -> Cell:
     found = measured.estimate
     excluded: Counter[str] = Counter(d.condition for _, d in pairs if d.condition not in LABELLED)
-    counts = {name: excluded[name] for name in CONDITIONS if excluded[name]}
+    counts: dict[str, int] = {name: excluded[name] for name in CONDITIONS if excluded[name]}
     contested = sum(d.contested for _, d in pairs)
     if contested:
         counts["contested"] = contested
@@ -206,9 +206,7 @@ _METRICS: Mapping[str, Callable[[list[_Pair]], _Measured]] = {
     "clarification_rate": lambda pairs: _labelled(pairs, lambda d: d.label == "clarification"),
     "usable_rate": lambda pairs: _share(pairs, lambda d: d.condition == "ok", among=lambda d: True),
     "contested_rate": lambda pairs: _share(pairs, _contested, among=lambda d: d.condition in LABELLED),
-    "off_language_rate": lambda pairs: _share(
-        pairs, lambda d: d.condition == "off_language", among=lambda d: True
-    ),
+    "off_language_rate": lambda pairs: _share(pairs, lambda d: d.condition == "off_language", among=lambda d: True),
 }
 
 

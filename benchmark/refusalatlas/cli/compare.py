@@ -37,4 +37,3 @@ def command(runs: tuple[Path, ...], track: str | None, style: str) -> None:
         click.echo(f"{names[0]} against {names[other]}")
         for row in rows:
             click.echo(f"  {row.track}: {row.in_words(names[0], names[other])}")
-

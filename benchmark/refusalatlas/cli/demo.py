@@ -17,7 +17,11 @@ LANGUAGES = ("en", "sw", "ar")
 
 @click.command("demo")
 @click.option(
-    "--output", type=click.Path(path_type=Path), default=Path("demo"), show_default=True, help="Folder for all it makes."
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("demo"),
+    show_default=True,
+    help="Folder for all it makes.",
 )
 def command(output: Path) -> None:
     """Run three reference policies on three languages, score and submit them, and build the site.
@@ -37,9 +41,7 @@ def command(output: Path) -> None:
         click.echo(f"\n{policy}")
         _refusalatlas("score", str(run))
         _refusalatlas("submit", str(run), "--output", str(output / "submissions"), "--submitter", "demo", quiet=True)
-    _refusalatlas(
-        "site", "--output", str(output / "site"), "--submissions", str(output / "submissions"), quiet=True
-    )
+    _refusalatlas("site", "--output", str(output / "site"), "--submissions", str(output / "submissions"), quiet=True)
     click.echo(f"\nThe page: {(output / 'site' / 'index.html').resolve()}")
 
 

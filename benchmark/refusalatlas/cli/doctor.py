@@ -51,7 +51,7 @@ def examine() -> list[Finding]:
 
 def _python() -> Finding:
     found = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info < (3, 10):
+    if sys.version_info < (3, 10):  # noqa: UP036 - `pip install --ignore-requires-python` exists
         return Finding("broken", "Python", found, "use Python 3.10 or newer")
     return Finding("ok", "Python", f"{found} at {sys.executable}")
 
@@ -70,7 +70,9 @@ def _lm_eval() -> Finding:
 def _autoload() -> Finding:
     """Ask a fresh interpreter, since this one may have found the tasks by another door."""
     if os.environ.get("REFUSALATLAS_AUTOLOAD", "1") == "0":
-        return Finding("missing", "bare lm_eval", "turned off by REFUSALATLAS_AUTOLOAD=0", "unset REFUSALATLAS_AUTOLOAD")
+        return Finding(
+            "missing", "bare lm_eval", "turned off by REFUSALATLAS_AUTOLOAD=0", "unset REFUSALATLAS_AUTOLOAD"
+        )
     code = "import sys; sys.exit('_refusalatlas_autoload' not in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, timeout=60)
     if found.returncode:
@@ -122,7 +124,9 @@ def _extra(name: str) -> Callable[[], Finding]:
     def check() -> Finding:
         lacking = [package for package in EXTRAS[name] if find_spec(package) is None]
         if lacking:
-            return Finding("missing", f"extra {name}", f"no {', '.join(lacking)}", f"pip install 'refusalatlas[{name}]'")
+            return Finding(
+                "missing", f"extra {name}", f"no {', '.join(lacking)}", f"pip install 'refusalatlas[{name}]'"
+            )
         return Finding("ok", f"extra {name}", "installed")
 
     check.__name__ = f"extra {name}"

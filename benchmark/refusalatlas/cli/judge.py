@@ -36,18 +36,24 @@ def command(source: str, output: Path | None, panel_name: str | None, write_run:
 
     JSON lines in: {id, prompt | messages, response, language?, finish_reason?}. One JSON line each out, in order.
     """
-    from ..adapter import DEFAULT_PANEL
+    from ..adapter import DEFAULT_PANEL, NO_PANEL
     from ..exchanges import read_exchanges
     from ..plugins import load_service
 
-    panel = load_service("load_panel")(panel_name or os.environ.get("REFUSALATLAS_PANEL", DEFAULT_PANEL))
+    name = panel_name or os.environ.get("REFUSALATLAS_PANEL", DEFAULT_PANEL)
+    if name == NO_PANEL:
+        raise AtlasError("panel `none` judges nothing", mend="name one with --panel")
+    panel = load_service("load_panel")(name)
+    decided: Iterable[tuple[str, Decision]]
     if write_run is not None:
         from ..rejudge import rejudge
 
-        rejudge(Path(source), write_run, panel)
+        decided = [(record.id, d) for record in rejudge(Path(source), write_run, panel) for d in record.decisions]
+    else:
+        decided = ((exchange.id, d) for exchange, d in decide(panel, _progress(read_exchanges(source))))
     with _sink(output) as sink:
-        for exchange, decision in decide(panel, _progress(read_exchanges(source))):
-            sink.write(_line(exchange, decision, style) + "\n")
+        for item, decision in decided:
+            sink.write(_line(item, decision, style) + "\n")
 
 
 def decide(panel: Panel, exchanges: Iterable[Exchange]) -> Iterator[tuple[Exchange, Decision]]:
@@ -57,14 +63,14 @@ def decide(panel: Panel, exchanges: Iterable[Exchange]) -> Iterator[tuple[Exchan
         yield from zip(batch, panel.judge(batch), strict=True)
 
 
-def _line(exchange: Exchange, decision: Decision, style: str) -> str:
+def _line(item: str, decision: Decision, style: str) -> str:
     from ..files import dumps
 
     if style == "json":
-        return dumps({"id": exchange.id, **decision.to_json()})
+        return dumps({"id": item, **decision.to_json()})
     label = decision.label or ("contested" if decision.contested else "—")
     votes = ", ".join(f"{v.judge}={v.label or 'abstains'} {v.confidence:.2f}" for v in decision.votes)
-    return f"{exchange.id}\t{label}\t{decision.condition}\t{decision.language.detected or '?'}\t{votes}"
+    return f"{item}\t{label}\t{decision.condition}\t{decision.language.detected or '?'}\t{votes}"
 
 
 @contextmanager

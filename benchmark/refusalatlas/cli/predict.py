@@ -9,12 +9,15 @@ import click
 
 if TYPE_CHECKING:
     from ..prediction import Prediction
+    from ..records import Record
 
 
 @click.command("predict")
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--language", help="Only this language.")
-@click.option("--top", type=click.IntRange(1, 100), default=8, show_default=True, help="N-grams to name on either side.")
+@click.option(
+    "--top", type=click.IntRange(1, 100), default=8, show_default=True, help="N-grams to name on either side."
+)
 @click.option("--permutations", type=click.IntRange(20, 10_000), default=200, show_default=True)
 @click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(runs: tuple[Path, ...], language: str | None, top: int, permutations: int, style: str) -> None:
@@ -31,7 +34,8 @@ def command(runs: tuple[Path, ...], language: str | None, top: int, permutations
 
     if language:
         get_language(language)
-    records, prompts = [], {}
+    records: list[Record] = []
+    prompts: dict[str, str] = {}
     for path in runs:
         run = load_run(path)
         records += [r for r in run.records if language is None or r.language == language]
@@ -47,8 +51,9 @@ def _in_words(found: Prediction) -> str:
     if found.auc is None:
         lines.append(f"  no model: {found.reason}")
     else:
-        lines.append(f"  AUC {found.auc:.2f} out of fold (shuffled: 95 % below {found.baseline:.2f}; p = {found.p:.3f})")
-        for feature in found.features:
-            lines.append(f"  {feature.weight:+.2f}  {feature.text}  ({feature.prompts} prompts)")
+        lines.append(
+            f"  AUC {found.auc:.2f} out of fold (shuffled: 95 % below {found.baseline:.2f}; p = {found.p:.3f})"
+        )
+        lines += [f"  {f.weight:+.2f}  {f.text}  ({f.prompts} prompts)" for f in found.features]
     shown = ", ".join(f"{name} {refused}/{n}" for name, refused, n in found.categories)
     return "\n".join([*lines, f"  by category: {shown}"])

@@ -45,13 +45,17 @@ def command(
     if access or regression:
         print_rows(_access(chosen) if access else _regression(chosen), style)
         return
-    cells = {name: score_records(found, by_category=categories, pooled=language is None) for name, found in chosen.items()}
+    cells = {
+        name: score_records(found, by_category=categories, pooled=language is None) for name, found in chosen.items()
+    }
     if style == "text":
         for name, found in cells.items():
             print_table(found, name if len(cells) > 1 else None)
         return
     several = len(cells) > 1
-    print_rows([({"run": name} if several else {}) | c.to_json() for name, found in cells.items() for c in found], style)
+    print_rows(
+        [({"run": name} if several else {}) | c.to_json() for name, found in cells.items() for c in found], style
+    )
 
 
 def _chosen(

@@ -17,9 +17,11 @@ def command() -> None:
 
 
 def task_rows() -> list[dict[str, Any]]:
-    """Return one row a task: name, track, version, language, items and tags."""
+    """Return one row a task that lm_eval will find: name, track, version, language, items and tags."""
+    from ..hook import task_folders
     from ..tracks import languages_of, load_items, load_tracks, task_name
 
+    folders = task_folders()
     return [
         {
             "task": task_name(track.name, language),
@@ -34,6 +36,7 @@ def task_rows() -> list[dict[str, Any]]:
         }
         for track in load_tracks().values()
         for language in languages_of(track.name)
+        if any((folder / track.name / "lm_eval" / f"{language}.yaml").is_file() for folder in folders)
     ]
 
 

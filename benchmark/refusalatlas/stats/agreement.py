@@ -114,7 +114,9 @@ def agreement(ratings: Ratings, statistic: str, *, replicates: int = 1000, seed:
     return Estimate(value, float(low), float(high), n, None, method)
 
 
-def positive_agreement(first: Sequence[Hashable | None], second: Sequence[Hashable | None], category: Hashable) -> float | None:
+def positive_agreement(
+    first: Sequence[Hashable | None], second: Sequence[Hashable | None], category: Hashable
+) -> float | None:
     """Return ``2a / (2a + b + c)``: agreement on one category (Cicchetti and Feinstein 1990); None if unused."""
     both = either = 0
     for a, b in zip(first, second, strict=True):

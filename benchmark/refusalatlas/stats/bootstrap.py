@@ -87,19 +87,19 @@ def youden(
     if fewest < MIN_CLUSTERS:
         reason = f"too few seeds ({fewest}, at least {MIN_CLUSTERS} are needed)"
         return Estimate(value, None, None, n, None, method, reason)
-    sides = [(harmful, harmful_clusters), (benign, benign_clusters)]
+    sides = ((harmful, harmful_clusters), (benign, benign_clusters))
     events = [_events(*side) for side in sides]
     if sum(events) < MIN_EVENTS:
         reason = f"too few events (under {MIN_EVENTS:.0f} on both sides together)"
         return Estimate(value, None, None, n, None, method, reason)
     if min(events) < MIN_EVENTS:
-        return _square_and_add(*sides, n)
+        return _square_and_add(sides[0], sides[1], n)
     weights = draw_weights(len(columns), replicates, seed)
     draws = replicate_means(harmful, harmful_clusters, columns, weights)
     draws = draws - replicate_means(benign, benign_clusters, columns, weights)
     bounds = percentile_interval(draws)
     if bounds is None:
-        return _square_and_add(*sides, n)
+        return _square_and_add(sides[0], sides[1], n)
     return Estimate(value, *bounds, n, None, method)
 
 

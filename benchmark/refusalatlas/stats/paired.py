@@ -161,9 +161,7 @@ def pairs_needed(difference: float, discordance: float, *, power: float = 0.8, a
     return (z_alpha * math.sqrt(discordance) + z_power * spread) ** 2 / difference**2
 
 
-def detectable_difference(
-    pairs: int, discordance: float, *, power: float = 0.8, alpha: float = 0.05
-) -> float | None:
+def detectable_difference(pairs: int, discordance: float, *, power: float = 0.8, alpha: float = 0.05) -> float | None:
     """Return the smallest difference of two rates that a number of pairs can show; None where none could.
 
     Args:

@@ -40,9 +40,7 @@ def _paired(harmful: Sequence[float], benign: Sequence[float]) -> Estimate:
     return youden(harmful, names(len(harmful)), benign, names(len(benign)))
 
 
-@pytest.mark.parametrize(
-    ("harmful", "benign", "value"), [(1.0, 0.0, 1.0), (1.0, 1.0, 0.0), (0.0, 0.0, 0.0)]
-)
+@pytest.mark.parametrize(("harmful", "benign", "value"), [(1.0, 0.0, 1.0), (1.0, 1.0, 0.0), (0.0, 0.0, 0.0)])
 def test_youden_without_errors_on_either_side_has_a_value_and_a_reason(
     harmful: float, benign: float, value: float
 ) -> None:

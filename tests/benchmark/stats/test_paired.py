@@ -76,7 +76,8 @@ def test_sign_flip_counts_all_patterns(differences: list[float]) -> None:
         assert found.p is None
         return
     observed = abs(sum(moved)) - 1e-12
-    patterns = [abs(sum(s * d for s, d in zip(signs, moved, strict=True))) for signs in itertools.product((1, -1), repeat=len(moved))]
+    signs = itertools.product((1, -1), repeat=len(moved))
+    patterns = [abs(sum(s * d for s, d in zip(pattern, moved, strict=True))) for pattern in signs]
     assert found.p == pytest.approx(sum(p >= observed for p in patterns) / len(patterns))
 
 

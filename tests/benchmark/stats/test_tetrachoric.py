@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, spearmanr
 
-from refusalatlas.stats.refusal_index import bivariate_normal_cdf, refusal_index, spearman_of, tetrachoric
+from refusalatlas.stats.tetrachoric import bivariate_normal_cdf, refusal_index, spearman_of, tetrachoric
 
 
 @pytest.mark.parametrize(("h", "k", "rho"), [(0.3, -0.5, 0.7), (-1.0, 1.0, -0.9), (0.0, 0.0, 0.95), (2.0, 2.0, 0.99)])
