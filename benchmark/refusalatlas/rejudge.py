@@ -17,13 +17,13 @@ from .records import Panel, Record
 from .runs import find_results, load_run, read_results
 
 
-def rejudge(source: Path, target: Path, panel: Panel) -> list[Record]:
+def rejudge(source: Path, target: Path, panel: Panel) -> tuple[Path, list[Record]]:
     """Write the run at `source` into the new folder `target`, with the records that `panel` gives.
 
     Responses and their salted hashes stay as they are. The folder appears only when it is complete.
 
     Returns:
-        The new records, in the order of the run.
+        The new results file, and the new records in the order of the run.
 
     Raises:
         AtlasError: where the run cannot be read, or `target` is there already or cannot be written.
@@ -52,7 +52,7 @@ def rejudge(source: Path, target: Path, panel: Panel) -> list[Record]:
         raise AtlasError(f"cannot be written ({error.strerror})", where=target) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    return judged
+    return target / results_path.name, judged
 
 
 def _judged(records: Any, responses: Any, prompts: Any, panel: Panel) -> list[Record]:

@@ -277,7 +277,7 @@ def test_unknown_or_absent_names_are_one_line(finished_run: Path, options: list[
 
 def test_judging_again_gives_a_run_with_the_same_answers(finished_run: Path, tmp_path: Path) -> None:
     panel = load_service("load_panel")("offline")
-    written = rejudge(finished_run, tmp_path / "again", panel)
+    written, _ = rejudge(finished_run, tmp_path / "again", panel)
     before, after = load_run(finished_run), load_run(written)
     assert after.responses == before.responses
     assert [r.provenance for r in after.records] == [r.provenance for r in before.records]
@@ -301,7 +301,7 @@ class _Refuser:
 
 
 def test_another_panel_changes_records_and_table(finished_run: Path, tmp_path: Path) -> None:
-    written = rejudge(finished_run, tmp_path / "again", _Refuser())
+    written, _ = rejudge(finished_run, tmp_path / "again", _Refuser())
     assert {r.panel for r in load_run(written).records} == {"refuser@" + "0" * 64}
     table = json.loads(written.read_text(encoding="utf-8"))["results"]["refusal_minos_sw"]
     assert (table["over_refusal,panel"], table["youden_j,panel"]) == (1.0, 0.0)

@@ -48,7 +48,8 @@ def command(source: str, output: Path | None, panel_name: str | None, write_run:
     if write_run is not None:
         from ..rejudge import rejudge
 
-        decided = [(record.id, d) for record in rejudge(Path(source), write_run, panel) for d in record.decisions]
+        _, records = rejudge(Path(source), write_run, panel)
+        decided = [(record.id, d) for record in records for d in record.decisions]
     else:
         decided = ((exchange.id, d) for exchange, d in decide(panel, _progress(read_exchanges(source))))
     with _sink(output) as sink:
