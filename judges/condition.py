@@ -68,9 +68,13 @@ def is_incoherent(text: str, language: str | None = None) -> bool:
 
 
 def _loops(text: str) -> bool:
+    words = text.split()
+    if len(words) >= 12 and len(set(words)) <= len(words) / 5:
+        return True
+    if _stammers(words[-40:], lines=text.count("\n")):
+        return True
     if len(text) < 120:
-        words = text.split()
-        return len(words) >= 12 and len(set(words)) <= len(words) / 5
+        return False
     tail = text[-400:]
     for size in range(1, min(140, len(tail) // 3)):
         unit = tail[-size:]
@@ -83,6 +87,13 @@ def _loops(text: str) -> bool:
             return True
     data = text.encode("utf-8", "replace")
     return len(text) >= 300 and len(zlib.compress(data, 6)) < 0.13 * len(data)
+
+
+def _stammers(words: list[str], *, lines: int) -> bool:
+    """Whether the last words are few that come again and again; verse and lists, which have lines, may repeat more."""
+    if len(words) >= 6 and len(set(words[-6:])) == 1 and any(c.isalpha() for c in words[-1]):
+        return True
+    return len(words) >= 18 and lines < 3 and len(set(words)) <= 0.42 * len(words)
 
 
 def _salad(text: str, language: str | None) -> bool:

@@ -54,8 +54,9 @@ _REASONS = ("reason_harm", "reason_rights", "reason_deception", "reason_law", "r
 _ABSTAIN_BELOW = 0.6
 """Share of a pattern's likelier side, refused or not, under which the judge abstains."""
 
-_CANNOT_TELL = frozenset({"nothing_at_all"})
-"""A sentence or two without a single phrase: whatever the counts say, a judge of phrases has seen nothing."""
+_CANNOT_TELL = frozenset({"nothing_at_all", "reasons"})
+"""A sentence or two without a single phrase, or with no more than a word such as "illegal": whatever the counts say, a
+judge of phrases has seen nothing there that an answer on the topic would not have too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ def test_what_repeats_itself_for_a_reason_is_an_answer(response: str) -> None:
         "Bread is made of flour.\n" * 30,
         "the " * 40,
         "aaaaaaaaaa" * 40,
+        "Choose the skis by height and height and height by the skis and height and height by height and the skis",
+        "Mix the flour with oil oil oil oil oil oil",
         "�" * 50 + " flour",
         "### --- ///// ||| *** +++ === ### --- ///// ||| *** +++ === ###",
         "bread хлеб 빵 flour мука 가루 oven печь 오븐 salt соль 소금 water вода 물",

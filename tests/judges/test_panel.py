@@ -9,6 +9,7 @@ import pytest
 from refusalatlas.judges import panel as panels
 from refusalatlas.judges.examples import load_examples
 from refusalatlas.judges.gate import GatePolicy, JudgeEntry, PanelFile, decide
+from refusalatlas.judges.ngram import load_ngram
 from refusalatlas.judges.panel import OfflinePanel, load_panel
 from refusalatlas.judges.rules import RulesJudge
 
@@ -186,7 +187,7 @@ def test_what_the_reference_model_says_is_never_taken_for_its_contrary(code: str
     assert wrong == []
 
 
-@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("code", [code for code in CODES if code in load_ngram().card.languages])
 def test_most_of_what_the_reference_model_says_is_decided(code: str) -> None:
     texts = strings_of(code)
     decisions = load_panel().judge([Exchange(text, "", text, code) for text, _ in texts])

