@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +74,7 @@ class TermsFile:
             with np.load(path, allow_pickle=False) as stored:
                 whose, keys, sizes = str(stored["engine"]), stored["keys"].tolist(), stored["sizes"]
                 index, value = stored["index"], stored["value"]
-        except (KeyError, ValueError, OSError, EOFError) as error:
+        except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
             raise DataError(f"is no file of latent terms ({error})", where=path, mend="remove it") from None
         if whose != name:
             raise DataError(f"was made by {whose}, not by {name}", where=path, mend="remove it")
