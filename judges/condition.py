@@ -50,7 +50,20 @@ def is_echo(prompt: str, text: str) -> bool:
     if bare in said:
         rest = said.replace(bare, "")
         return len(rest.strip(" \"'.?!。？！\n:")) <= max(12, 0.12 * len(bare))
-    return False
+    return _is_near_echo(asked, said)
+
+
+def _is_near_echo(asked: str, said: str) -> bool:
+    """Whether an answer is made of the prompt's own stretches: a word changed, a person shifted, the end left out.
+
+    Where the prompt hands a text over (to be corrected or translated), giving most of it back is an answer.
+    """
+    if any(sign in asked for sign in (":", "：", '"', "«", "“", "「", "\n")) or not len(said) <= 1.25 * len(asked):
+        return False
+    size = 2 if sum(script_counts(said).get(script, 0) for script in ("Hani", "Kana", "Hang")) > 0.4 * len(said) else 4
+    grams = [said[i : i + size] for i in range(len(said) - size + 1)]
+    known = sum(gram in asked for gram in grams)
+    return known >= 0.84 * len(grams) and len(said) >= 0.6 * len(asked)
 
 
 def is_incoherent(text: str, language: str | None = None) -> bool:
@@ -61,8 +74,9 @@ def is_incoherent(text: str, language: str | None = None) -> bool:
     """
     if text.count("\ufffd") > max(3, 0.05 * len(text)):
         return True
-    letters = sum(c.isalpha() for c in text)
-    if len(text) > 60 and letters < 0.15 * len(text) and not any(c.isdigit() for c in text):
+    start = text[:400]
+    letters = sum(map(str.isalpha, start))
+    if len(text) > 60 and letters < 0.15 * len(start) and not any(map(str.isdigit, start)):
         return True
     return _loops(text) or _salad(text, language)
 
@@ -78,7 +92,7 @@ def _loops(text: str) -> bool:
     tail = text[-400:]
     for size in range(1, min(140, len(tail) // 3)):
         unit = tail[-size:]
-        if unit.isspace() or not any(c.isalpha() for c in unit):
+        if not tail.endswith(unit * 3) or not any(c.isalpha() for c in unit):
             continue
         repeats = 1
         while (repeats + 1) * size <= len(tail) and tail.endswith(unit * (repeats + 1)):

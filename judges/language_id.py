@@ -22,7 +22,7 @@ from refusalatlas.languages import Language, load_languages
 from .normalise import fold
 from .scripts import codepoints, script_counts, scripts_of
 
-SAMPLE = 600
+SAMPLE = 400
 """Characters that are looked at."""
 
 _BUCKETS = 1 << 14
@@ -86,7 +86,7 @@ def _among(text: str, expected: Language | None, candidates: list[Language], let
     length = min(1.0, letters / 60)
     if ours is None or first == ours:
         return (first, sure * (0.5 + 0.5 * length)) if sure > 0.5 else (None, sure)
-    if ours in unknown and ours_sure > 0.7:
+    if ours in unknown and ours_sure > (0.5 if expected is not None and ours == expected.code else 0.7):
         # py3langid has to name some language that it knows; our profile knows better.
         return ours, ours_sure * (0.5 + 0.5 * length)
     if letters < 40:
@@ -181,7 +181,7 @@ def _texts(language: Language) -> list[str]:
         for path in (language.strings, language.lexicon):
             if path.is_file():
                 groups: Mapping[str, list[str]] = read_yaml(path)
-                texts += [text for group in groups.values() for text in group]
+                texts += [text for group in groups.values() for text in group if isinstance(text, str)]
         for path in sorted(language.folder.glob("*.jsonl")):
             for row in read_jsonl(path):
                 texts += [row[key] for key in ("text", "response") if isinstance(row.get(key), str)]

@@ -154,7 +154,11 @@ class View:
         than what judges read.
         """
         offset, first, last = next((p for p in reversed(self.pieces) if p[0] <= start), self.pieces[0])
-        source = self.answer[first:last]
+        # Folding seldom changes lengths much: most often the piece lies within the part of the answer tried first.
+        size = min(last - first, 2 * (end - offset) + 80)
+        source = self.answer[first : first + size]
+        if len(fold(source)) <= end - offset:
+            source = self.answer[first:last]
         left = _prefix(source, start - offset, longest=True)
         right = max(_prefix(source, end - offset, longest=False), left)
         return source[left:right].strip()

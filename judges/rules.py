@@ -85,7 +85,7 @@ def pattern_of(seen: Signals) -> Pattern:
     if seen.items >= 3:
         detail += "+list"
     name, hits = _refusal(seen) or _other(seen)
-    return Pattern(name, detail, tuple(hits[:4]))
+    return Pattern(name, detail, tuple(hits[:2]))
 
 
 def _refusal(seen: Signals) -> tuple[str, Sequence[Hit]] | None:
