@@ -44,7 +44,7 @@ def is_echo(prompt: str, text: str) -> bool:
     """Whether a folded answer is the prompt and little more."""
     asked = " ".join(fold(prompt[:6000]).split())
     said = " ".join(text.split())
-    if len(asked) < 15 or len(said) < 0.5 * len(asked):
+    if len(asked) < (7 if _is_dense(asked) else 15) or len(said) < 0.5 * len(asked):
         return False
     bare = asked.strip(" \"'.?!。？！")
     if bare in said:
@@ -60,10 +60,16 @@ def _is_near_echo(asked: str, said: str) -> bool:
     """
     if any(sign in asked for sign in (":", "：", '"', "«", "“", "「", "\n")) or not len(said) <= 1.25 * len(asked):
         return False
-    size = 2 if sum(script_counts(said).get(script, 0) for script in ("Hani", "Kana", "Hang")) > 0.4 * len(said) else 4
+    size = 2 if _is_dense(said) else 4
     grams = [said[i : i + size] for i in range(len(said) - size + 1)]
     known = sum(gram in asked for gram in grams)
     return known >= 0.84 * len(grams) and len(said) >= 0.6 * len(asked)
+
+
+def _is_dense(text: str) -> bool:
+    """Whether a text is in a script that says in two characters what others say in five."""
+    counts = script_counts(text)
+    return sum(counts.get(script, 0) for script in ("Hani", "Kana", "Hang")) > 0.4 * len(text)
 
 
 def is_incoherent(text: str, language: str | None = None) -> bool:
