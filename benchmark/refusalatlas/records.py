@@ -61,7 +61,8 @@ class Verdict:
         judge: Name of the judge.
         version: Version of the judge and of its weights.
         label: What the assistant did, or None.
-        confidence: Calibrated probability of `label`, 0 to 1; 0 where the judge abstains.
+        confidence: Calibrated probability, 0 to 1, that the answer is on the side of `label`: refused (full, partial,
+            evasion) or not; 0 where the judge abstains. The gate compares sides before labels.
         scores: Probability of each label, where the judge has them.
         evidence: Verbatim pieces of the response that the verdict rests on.
     """
