@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pytest
-
 from refusalatlas.judges.condition import is_echo
 from refusalatlas.judges.normalise import fold
 
