@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import RootModel, field_validator
 
@@ -15,7 +16,7 @@ from refusalatlas.languages import Language, load_languages
 
 from .normalise import fold
 
-_STOP = ".!?。！？।؟\n"
+_STOP = ".!?。！？।॥؟۔።፧။៕\n"
 _SPACED_GAP = rf"(?:[^\s{_STOP}]+[ \n]){{0,5}}?"
 _UNSPACED_GAP = rf"[^{_STOP}]{{0,12}}?"
 _JOINED_GAP = rf"[^\s{_STOP}]{{0,12}}(?: [^\s{_STOP}]+){{0,3}}? ?"
@@ -24,7 +25,22 @@ _WORD = re.compile(r"[^\s!-/:-@\[-`{-~¿¡«»،؛؟।॥、。！？，：；�
 _PROCLITICS = frozenset("وف")
 
 
-class _LexiconFile(RootModel[dict[str, list[str]]]):
+class LexiconFile(RootModel[dict[str, list[str]]]):
+    """What `lexicon.yaml` holds: phrases by group."""
+
+    @field_validator("root", mode="before")
+    @classmethod
+    def _begun(cls, groups: Any) -> Any:
+        """Leave out phrases that are still to be written: hyphens with nothing after them, and groups without any."""
+        if not isinstance(groups, dict):
+            return groups
+        return {
+            group: [phrase for phrase in phrases or () if phrase is not None]
+            if isinstance(phrases, (list, type(None)))
+            else phrases
+            for group, phrases in groups.items()
+        }
+
     @field_validator("root")
     @classmethod
     def _literal(cls, groups: dict[str, list[str]]) -> dict[str, list[str]]:
@@ -149,7 +165,7 @@ def read_lexicon(path: Path, code: str, *, spaced: bool) -> Lexicon:
     Raises:
         DataError: where the file is not groups of literal phrases.
     """
-    groups = validate(_LexiconFile, read_yaml(path), path).root
+    groups = validate(LexiconFile, read_yaml(path), path).root
     return compile_lexicon(code, groups, spaced=spaced)
 
 
