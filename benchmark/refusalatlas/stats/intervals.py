@@ -6,6 +6,10 @@ then computed (Wilson 1927; for clustered binary data Rao and Scott 1992, Miller
 variance behind it is itself an estimate from few clusters, so the quantile is Student's, with degrees of freedom
 after Satterthwaite (1946) as Bell and McCaffrey (2002) use them. With one answer a cluster all of this is Wilson's
 interval unchanged.
+
+A seed that triggers in every language may be missing from the sample, and the seeds that are there then look as if
+their answers were independent. So the correlation within a seed is never taken to be less than `LEAST_CORRELATION`:
+with that, intervals cover in simulations where a few seeds carry most of the events; without it they cover 70 %.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ import numpy.typing as npt
 
 MIN_CLUSTERS = 20
 MIN_EVENTS = 4.0
+LEAST_CORRELATION = 0.2  # the smallest of the values tried (0, .1, .2, .3) that covers under every seed effect tried
 Z95 = 1.959963984540054
 NOTHING = 1e-9  # what is left of a difference that is none, once floating point has been at it
 
@@ -37,6 +42,7 @@ class Estimate:
         n_eff: Effective number of answers, or None.
         method: How the interval was made.
         reason: Why value or interval is missing, or None.
+        quantile: Quantile behind the interval: the normal one, or Student's where the variance is itself a guess.
     """
 
     value: float | None
@@ -46,6 +52,7 @@ class Estimate:
     n_eff: float | None
     method: str
     reason: str | None = None
+    quantile: float = Z95
 
 
 def wilson(value: float, n: float, z: float = Z95) -> tuple[float, float]:
@@ -81,7 +88,8 @@ def design(outcomes: Sequence[float] | Floats, clusters: Sequence[str]) -> Desig
     """Return the effective size of clustered outcomes, at most n, and the quantile that goes with it.
 
     The variance of the mean is the linearised one of a ratio over clusters, with the C/(C-1) correction. Where all
-    outcomes or all clusters are the same it cannot be estimated, and the number of clusters is taken.
+    outcomes or all clusters are the same it cannot be estimated, and the number of clusters is taken. The design
+    effect is at least the one of a correlation of .2 within a cluster (Kish 1965: 1 + (m - 1) x correlation).
 
     Args:
         outcomes: One value an answer, 0 to 1.
@@ -95,13 +103,15 @@ def design(outcomes: Sequence[float] | Floats, clusters: Sequence[str]) -> Desig
         return Design(count, float(count), Z95)
     if count < 2 or mean <= 0.0 or mean >= 1.0:
         return Design(count, float(count), Z95)
+    sizes = np.bincount(index, minlength=count).astype(float)
+    most = len(values) / (1 + (float(np.square(sizes).sum()) / len(values) - 1) * LEAST_CORRELATION)
     squares = np.square(np.bincount(index, weights=values - mean, minlength=count))
     total = float(squares.sum())
     if total <= NOTHING * mean * (1 - mean) * len(values):
         return Design(count, float(count), Z95)
     variance = count / (count - 1) * total / len(values) ** 2
     freedom = min(max(total**2 / float(np.square(squares).sum()), 2.0), count - 1.0)
-    return Design(count, min(float(len(values)), mean * (1 - mean) / variance), student_quantile(freedom))
+    return Design(count, min(most, mean * (1 - mean) / variance), student_quantile(freedom))
 
 
 def student_quantile(freedom: float) -> float:
@@ -132,7 +142,7 @@ def clustered_rate(outcomes: Sequence[float], clusters: Sequence[str]) -> Estima
     if reason:
         return Estimate(value, None, None, n, found.n_eff, method, reason)
     low, high = wilson(value, found.n_eff, found.quantile)
-    return Estimate(value, low, high, n, found.n_eff, method)
+    return Estimate(value, low, high, n, found.n_eff, method, quantile=found.quantile)
 
 
 def too_few(value: float, found: Design) -> str | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .bootstrap import REPLICATES, SEED
-from .intervals import Estimate
+from .intervals import Z95, Estimate
 
 MIN_LABELS = 50
 MIN_INFORMATION = 0.2
@@ -45,8 +45,9 @@ def corrected_rate(
 ) -> Estimate:
     """Return the rate that a judge's finding stands for.
 
-    The observed rate is redrawn from a beta distribution on its effective size, sensitivity and specificity from
-    Jeffreys' posterior of their counts.
+    The observed rate is redrawn from a beta distribution on its effective size (made smaller where its interval rests
+    on Student's quantile, so that the draws spread as widely), sensitivity and specificity from Jeffreys' posterior of
+    their counts.
 
     Args:
         found: The raw rate, from `clustered_rate`.
@@ -73,8 +74,9 @@ def corrected_rate(
         return none(f"the judge knows too little here (Se + Sp - 1 = {information:.2f})")
     value = min(1.0, max(0.0, (found.value + specificity - 1) / information))
     rng = np.random.default_rng(seed)
-    events = found.value * found.n_eff
-    observed = rng.beta(events + 0.5, found.n_eff - events + 0.5, size=replicates)
+    size = found.n_eff * (Z95 / found.quantile) ** 2
+    events = found.value * size
+    observed = rng.beta(events + 0.5, size - events + 0.5, size=replicates)
     se = rng.beta(counts.true_positives + 0.5, counts.positives - counts.true_positives + 0.5, size=replicates)
     sp = rng.beta(counts.true_negatives + 0.5, counts.negatives - counts.true_negatives + 0.5, size=replicates)
     spread = se + sp - 1

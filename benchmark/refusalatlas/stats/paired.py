@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .bootstrap import REPLICATES, SEED, draw_weights, percentile_interval, positions, replicate_means
-from .intervals import MIN_CLUSTERS, Z95, Estimate, wilson
+from .bootstrap import REPLICATES, SEED, draw_weights, expanded_interval, positions, replicate_means, shares
+from .intervals import MIN_CLUSTERS, MIN_EVENTS, NOTHING, Z95, Estimate, wilson
 
 EXACT_UP_TO = 16  # 2 ** 16 sign patterns are enumerated; more are sampled
 
@@ -127,7 +127,11 @@ def clustered_difference(
     replicates: int = REPLICATES,
     seed: int = SEED,
 ) -> Estimate:
-    """Return ``mean(first) - mean(second)`` with a bootstrap of the seeds that both share."""
+    """Return ``mean(first) - mean(second)`` with a bootstrap of the seeds that both share.
+
+    Where fewer than four seeds move the difference there is no interval: the bootstrap would have next to nothing to
+    draw from.
+    """
     n = len(first) + len(second)
     method = f"cluster-bootstrap-{replicates}-seed{seed}"
     if not first or not second:
@@ -137,9 +141,14 @@ def clustered_difference(
     if len(columns) < MIN_CLUSTERS:
         reason = f"too few seeds ({len(columns)}, at least {MIN_CLUSTERS} are needed)"
         return Estimate(value, None, None, n, None, method, reason)
+    contributions = shares(first, first_seeds, columns) - shares(second, second_seeds, columns)
+    moved = int((np.abs(contributions) > NOTHING).sum())
+    if 0 < moved < MIN_EVENTS:
+        return Estimate(value, None, None, n, None, method, f"too few seeds differ (under {MIN_EVENTS:.0f})")
     weights = draw_weights(len(columns), replicates, seed)
     draws = replicate_means(first, first_seeds, columns, weights)
-    bounds = percentile_interval(draws - replicate_means(second, second_seeds, columns, weights))
+    draws = draws - replicate_means(second, second_seeds, columns, weights)
+    bounds = expanded_interval(value, draws, contributions)
     if bounds is None:
         return Estimate(value, None, None, n, None, method, "no variation")
     return Estimate(value, *bounds, n, None, method)
