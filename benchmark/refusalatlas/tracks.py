@@ -32,7 +32,7 @@ Metric = Literal[
     "off_language_rate",
 ]
 _Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=80)]
-_Text = Annotated[str, Field(min_length=1, max_length=20_000)]
+_Text = Annotated[str, Field(max_length=20_000)]
 
 
 class _Strict(BaseModel):
@@ -55,7 +55,7 @@ class _TrackFile(_Strict):
     leaves_out: str
 
 
-class _SeedLine(_Strict):
+class SeedLine(_Strict):
     """One line of ``seeds.jsonl``."""
 
     seed_id: _Slug
@@ -69,8 +69,8 @@ class _SeedLine(_Strict):
     meta: dict[str, Any]
 
 
-class _TextLine(_Strict):
-    """One line of ``translations/<language>/<track>.jsonl``."""
+class TextLine(_Strict):
+    """One line of ``translations/<language>/<track>.jsonl``; a blank text is one that is still to be written."""
 
     seed_id: _Slug
     locale: str | None = None
@@ -232,7 +232,7 @@ def load_seeds(track: str) -> dict[str, Seed]:
     seeds: dict[str, Seed] = {}
     for number, row in iter_jsonl(path):
         where = f"{path}:{number}"
-        line = validate(_SeedLine, row, where)
+        line = validate(SeedLine, row, where)
         if line.seed_id in seeds:
             raise DataError(f"seed {line.seed_id!r} stands there twice", where=where)
         if get_track(track).pack == "builtin" and line.category not in load_categories():
@@ -254,7 +254,7 @@ def equating_seeds(track: str) -> frozenset[str]:
 
 
 def texts_path(track: str, language: str) -> Path | None:
-    """Return the file with a track's texts in a language, from whichever pack has it first, or None."""
+    """Return the file with a track's texts in a language, of the first pack that has it; None before one is written."""
     found = _texts(track, language)
     return found[1] if found else None
 
@@ -263,9 +263,18 @@ def _texts(track: str, language: str) -> tuple[Pack, Path] | None:
     for pack in packs():
         if pack.translations is not None:
             path = pack.translations / language / f"{track}.jsonl"
-            if path.is_file():
+            if path.is_file() and _begun(path):
                 return pack, path
     return None
+
+
+@functools.lru_cache(maxsize=1024)
+def _begun(path: Path) -> bool:
+    """Whether any text of a file is written; a file that cannot be read counts, so that its reader says why."""
+    try:
+        return any(not isinstance(row.get("text"), str) or row["text"].strip() for _, row in iter_jsonl(path))
+    except DataError:
+        return True
 
 
 def languages_of(track: str) -> list[str]:
@@ -313,13 +322,15 @@ def read_items(track: Track, language: Language, path: Path) -> tuple[Item, ...]
     items: dict[tuple[str, str], Item] = {}
     for number, row in iter_jsonl(path):
         where = f"{path}:{number}"
-        line = validate(_TextLine, row, where)
+        line = validate(TextLine, row, where)
         seed = seeds.get(line.seed_id)
         if seed is None:
             raise DataError(f"no seed {line.seed_id!r} in tasks/{track.name}/seeds.jsonl", where=where)
         if line.locale is not None and not line.locale.startswith(f"{language.code}-"):
             raise DataError(f"locale {line.locale!r} is not one of {language.code}", where=where)
         place = line.locale or language.code
+        if not line.text.strip():
+            continue
         if (line.seed_id, place) in items:
             raise DataError(f"seed {line.seed_id!r} stands there twice for {place}", where=where)
         items[line.seed_id, place] = _item(track, language, seed, line, place)
@@ -327,7 +338,7 @@ def read_items(track: Track, language: Language, path: Path) -> tuple[Item, ...]
     return tuple(item for _, item in sorted(items.items(), key=lambda pair: (order[pair[0][0]], pair[0][1])))
 
 
-def _item(track: Track, language: Language, seed: Seed, line: _TextLine, place: str) -> Item:
+def _item(track: Track, language: Language, seed: Seed, line: TextLine, place: str) -> Item:
     return Item(
         id=f"{track.name}/{seed.seed_id}/{place}/base",
         seed_id=seed.seed_id,
@@ -342,7 +353,7 @@ def _item(track: Track, language: Language, seed: Seed, line: _TextLine, place: 
         variant="base",
         expected=seed.expected,
         prompt=line.text,
-        response=line.response,
+        response=line.response or None,
         method=line.method,
         author=line.author,
         reviewer=line.reviewer,
@@ -373,7 +384,7 @@ def read_digests() -> Digests:
 
 
 def strings(language: str) -> dict[str, list[str]]:
-    """Return the groups of sentences in a language's ``strings.yaml``.
+    """Return the groups of sentences in a language's ``strings.yaml``, without those that are still to be written.
 
     Raises:
         UnknownNameError: where the language is unknown.
@@ -383,10 +394,15 @@ def strings(language: str) -> dict[str, list[str]]:
     data = read_yaml(path)
     if not isinstance(data, dict):
         raise DataError("is not a mapping of groups", where=path)
+    found = {}
     for group, sentences in data.items():
-        if not isinstance(sentences, list) or not all(isinstance(s, str) and s.strip() for s in sentences):
+        if not isinstance(sentences, (list, type(None))):
+            raise DataError(f"{group} is not a list of sentences", where=path, mend="write one a line, after a hyphen")
+        listed = [sentence for sentence in sentences or () if sentence is not None]
+        if not all(isinstance(sentence, str) and sentence.strip() for sentence in listed):
             raise DataError(f"{group} is not a list of sentences", where=path, mend="quote each of them")
-    return data
+        found[group] = listed
+    return found
 
 
 def task_name(track: str, language: str, locale: str | None = None, variant: str = "base") -> str:

@@ -154,7 +154,6 @@ def texts(folder: Path, *rows: dict[str, Any]) -> Path:
         ("seed_id", "c-d", "no seed 'c-d'"),
         ("locale", "fr-FR", "locale 'fr-FR' is not one of sw"),
         ("locale", "swa-TZ", "is not one of sw"),
-        ("text", "", "text"),
         ("text", None, "text"),
         ("method", "guessed", "method"),
         ("author", "", "author"),
@@ -170,6 +169,11 @@ def test_text_that_is_wrong_is_refused_by_line(
     with pytest.raises(DataError, match=named) as caught:
         read_items(track, get_language("sw"), path)
     assert "texts.jsonl:2" in str(caught.value)
+
+
+def test_blank_text_is_one_that_is_still_to_be_written(seeds_file: Any, tmp_path: Path) -> None:
+    path = texts(tmp_path, {**TEXT, "locale": "sw-KE"}, {**TEXT, "text": ""})
+    assert [item.locale for item in read_items(seeds_file(SEED), get_language("sw"), path)] == ["sw-KE"]
 
 
 def test_text_that_stands_there_twice_is_refused(seeds_file: Any, tmp_path: Path) -> None:

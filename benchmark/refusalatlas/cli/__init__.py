@@ -21,6 +21,7 @@ COMMANDS = {
     "score": ("score", "Score a run: rates with intervals, by track and language."),
     "tasks": ("tasks", "List, locate and generate the lm_eval tasks."),
     "languages": ("languages", "List languages and locales."),
+    "lint": ("lint", "Say what is wrong with texts, and what is left to write."),
     "doctor": ("doctor", "Say what is installed, which doors work and what is missing."),
     "demo": ("demo", "Run three reference policies on three languages and build the site."),
 }

@@ -1,0 +1,190 @@
+"""What is linted: a language's folder, read line by line and past whatever is broken in it."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import AtlasError, DataError
+from ..files import iter_jsonl, read_text, read_yaml
+from ..languages import Language
+from .findings import Finding, of_error
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a file of JSON lines."""
+
+    path: Path
+    number: int
+    row: Mapping[str, Any]
+
+    def text(self, key: str) -> str:
+        """Return a field's text without spaces around it; the empty text where there is none."""
+        value = self.row.get(key)
+        return value.strip() if isinstance(value, str) else ""
+
+    def finding(self, rule: str, what: str, mend: str) -> Finding:
+        """Return a finding about this line, which names its seed or id."""
+        name = self.row.get("seed_id") or self.row.get("id")
+        return Finding(rule, self.path, self.number, f"{name}: {what}" if isinstance(name, str) else what, mend)
+
+
+def read_lines(path: Path) -> tuple[tuple[Line, ...], tuple[Finding, ...]]:
+    """Return the lines of a file that can be read, and a finding for each that cannot."""
+    try:
+        lines = read_text(path).split("\n")
+    except DataError as error:
+        return (), (of_error(error, path),)
+    good: list[Line] = []
+    bad: list[Finding] = []
+    for number, text in enumerate(lines, 1):
+        if not text.strip():
+            continue
+        try:
+            row = _row(text)
+        except ValueError as error:
+            bad.append(
+                Finding("unreadable", path, number, f"not a JSON object ({error})", "compare it with its source")
+            )
+            continue
+        good.append(Line(path, number, row))
+    return tuple(good), tuple(bad)
+
+
+def _row(text: str) -> Mapping[str, Any]:
+    import json
+
+    try:
+        row = json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not isinstance(row, dict):
+        raise ValueError("no braces around it")
+    return row
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A track's seeds and English texts, by seed id, from which a language's texts are written."""
+
+    track: str
+    seeds: Mapping[str, Mapping[str, Any]]
+    english: Mapping[str, Mapping[str, Any]]
+
+    def wanted(self, language: str) -> tuple[str, ...]:
+        """Return the ids of the seeds that a language should have."""
+        return tuple(
+            seed_id
+            for seed_id, seed in self.seeds.items()
+            if not seed.get("languages") or language in seed["languages"]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A track's texts in a language."""
+
+    language: Language
+    source: Source
+    path: Path
+    lines: tuple[Line, ...]
+
+    @property
+    def written(self) -> tuple[Line, ...]:
+        """The lines whose text is there."""
+        return tuple(line for line in self.lines if line.text("text"))
+
+    def english(self, line: Line, key: str = "text") -> str:
+        """Return the English text that a line was written from; the empty text where there is none."""
+        value = self.source.english.get(str(line.row.get("seed_id")), {}).get(key)
+        return value if isinstance(value, str) else ""
+
+    def seed(self, line: Line) -> Mapping[str, Any]:
+        """Return the seed of a line; an empty one where it is unknown."""
+        return self.source.seeds.get(str(line.row.get("seed_id")), {})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder that holds ``translations/`` and perhaps ``tasks/``: the built-in pack, or one of somebody else.
+
+    Attributes:
+        root: The folder.
+        ours: Whether it is the built-in pack, which has to be complete.
+    """
+
+    root: Path
+    ours: bool
+
+    def language_folders(self) -> list[Path]:
+        """Return the folders of its languages, by code."""
+        found = (self.root / "translations").glob("*/language.yaml")
+        return sorted(path.parent for path in found)
+
+
+@functools.lru_cache(maxsize=64)
+def sources(root: Path, builtin: Path) -> dict[str, Source]:
+    """Return the tracks that a pack's texts may be of: the built-in ones and its own.
+
+    Raises:
+        DataError: where seeds or English texts of the built-in pack are broken.
+    """
+    found: dict[str, Source] = {}
+    for base in dict.fromkeys((builtin, root)):
+        for path in sorted((base / "tasks").glob("*/seeds.jsonl")):
+            track = path.parent.name
+            if track not in found:
+                english = base / "translations" / "en" / f"{track}.jsonl"
+                found[track] = Source(track, _by_seed(path), _by_seed(english) if english.is_file() else {})
+    return found
+
+
+def _by_seed(path: Path) -> dict[str, Mapping[str, Any]]:
+    return {str(row.get("seed_id")): row for _, row in iter_jsonl(path)}
+
+
+def groups(path: Path) -> tuple[dict[str, list[str]], tuple[Finding, ...]]:
+    """Return the groups of sentences or phrases in a YAML file, without blank ones, and what is wrong with it."""
+    try:
+        data = read_yaml(path)
+    except AtlasError as error:
+        return {}, (of_error(error, path),)
+    if not isinstance(data, dict):
+        return {}, (Finding("unreadable", path, None, "is not a list of groups", "compare it with the English file"),)
+    found, bad = {}, []
+    for group, entries in data.items():
+        listed = entries if isinstance(entries, list) else [] if entries is None else [object()]
+        odd = [entry for entry in listed if not isinstance(entry, str) and entry is not None]
+        if odd:
+            what = f"{group}: {odd[0]!r} is not read as text" if isinstance(entries, list) else f"{group} is not a list"
+            bad.append(Finding("unreadable", path, line_of(path, str(group)), what, "put it in quotes"))
+        found[str(group)] = [entry.strip() for entry in listed if isinstance(entry, str) and entry.strip()]
+    return found, tuple(bad)
+
+
+def line_of(path: Path, start: str, *, group: str | None = None) -> int | None:
+    """Return the line of a YAML file in which a group begins, or a phrase of the group stands; None where neither."""
+    try:
+        lines = read_text(path).split("\n")
+    except DataError:
+        return None
+    inside = group is None
+    for number, line in enumerate(lines, 1):
+        if group is not None and re.match(r"\S", line):
+            inside = line.startswith(f"{group}:")
+        if (group is None and line.startswith(f"{start}:")) or (group is not None and inside and start in line):
+            return number
+    return line_of(path, group) if group is not None else None
+
+
+def strings_of(sheet_lines: tuple[Line, ...]) -> Iterator[tuple[Line, str, str]]:
+    """Yield each written text and response of some lines: the line, the field and the text."""
+    for line in sheet_lines:
+        for key in ("text", "response"):
+            if line.text(key):
+                yield line, key, line.text(key)

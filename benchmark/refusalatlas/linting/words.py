@@ -1,0 +1,166 @@
+"""Rules on ``strings.yaml`` and ``lexicon.yaml``: every group there, phrases that compile and are found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ..errors import AtlasError
+from ..languages import Language
+from ..records import REFUSED, Exchange
+from .findings import Finding, of_error
+from .letters import normal
+from .services import rules_judge, service
+from .sheets import Line, groups, line_of
+from .wording import check_characters, check_language, check_script
+
+SAID = ("refusal", "partial_refusal", "compliance", "capability_limitation", "clarification", "evasion")
+"""Groups of ``strings.yaml`` that hold sentences; the others hold single words."""
+
+LEAST_SENTENCES: Mapping[str, int] = {"refusal": 3, "compliance": 3, "guard_keywords": 5}
+LEAST_REFUSALS = 5
+SURE_TO_OCCUR = ("refusal", "apology", "capability", "clarification", "compliance")
+"""Groups of a lexicon of which some phrase must be found among the examples; of the others, none may occur there."""
+
+_REGULAR = frozenset("\\^$|{}[]+()")
+
+
+def check_strings(language: Language, english: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
+    """Yield what is wrong with a language's ``strings.yaml``, beside the groups of the English one."""
+    path = language.strings
+    found, bad = groups(path)
+    yield from bad
+    if any(finding.line is None and finding.rule == "unreadable" for finding in bad) and not found:
+        return
+    yield from _missing_groups(path, found, english, LEAST_SENTENCES, rule="strings")
+    sentences = [(group, sentence) for group in SAID for sentence in found.get(group, ())]
+    copied = {normal(sentence) for group in english.values() for sentence in group}
+    counts = Counter(sentence for _, sentence in sentences)
+    for group, sentence in sentences:
+        for finding in _check_sentence(path, group, sentence, language):
+            yield replace(finding, line=line_of(path, sentence[:24], group=group))
+        if language.code != "en" and normal(sentence) in copied:
+            line = line_of(path, sentence[:24], group=group)
+            yield Finding("english", path, line, f"{group}: is the English sentence itself", "write it in the language")
+        if counts[sentence] > 1:
+            line = line_of(path, sentence[:24], group=group)
+            what = f"“{sentence[:40]}” stands there twice"
+            yield Finding("strings", path, line, what, "let each sentence mean one thing")
+
+
+def _check_sentence(path: Path, group: str, sentence: str, language: Language) -> Iterator[Finding]:
+    line = Line(path, 1, {"id": group, "sentence": sentence})
+    yield from check_characters(line, sentence)
+    yield from check_script(line, sentence, language)
+    yield from check_language(line, sentence, language)
+
+
+def _missing_groups(
+    path: Path,
+    found: Mapping[str, Sequence[str]],
+    english: Mapping[str, Sequence[str]],
+    least: Mapping[str, int],
+    *,
+    rule: str,
+) -> Iterator[Finding]:
+    for group in english:
+        wanted = least.get(group, 1)
+        if len(found.get(group, ())) < wanted:
+            what = f"group {group} has {len(found.get(group, ()))} of at least {wanted} entries"
+            line = line_of(path, group)
+            yield Finding("unfinished", path, line, what, "write some; the English file shows what is meant")
+    for group in found:
+        if english and group not in english:
+            yield Finding(rule, path, line_of(path, group), f"there is no group {group!r}", "see the English file")
+
+
+def check_lexicon(language: Language, english: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
+    """Yield what is wrong with a language's ``lexicon.yaml``, and notes on what its phrases find."""
+    path = language.lexicon
+    found, bad = groups(path)
+    yield from bad
+    if bad and not found:
+        return
+    yield from _missing_groups(path, found, english, {"refusal": LEAST_REFUSALS}, rule="lexicon")
+    yield from _check_phrases(path, found)
+    strings, _ = groups(language.strings)
+    texts = [sentence for group in SAID for sentence in strings.get(group, ())]
+    if bad or not any(found.values()):
+        return
+    try:
+        hits = service("check_lexicon")(path, language.code, spaced=language.spaced, texts=texts)
+    except AtlasError as error:
+        yield of_error(error, path, rule="lexicon")
+        return
+    yield from _check_hits(path, found, hits)
+
+
+def _check_phrases(path: Path, found: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
+    for group, phrases in found.items():
+        for phrase, count in Counter(" ".join(phrase.split()).casefold() for phrase in phrases).items():
+            if count > 1:
+                line = line_of(path, group)
+                yield Finding("lexicon", path, line, f"{group}: {phrase!r} stands there {count} times", "keep one")
+        for phrase in phrases:
+            if set(phrase) & _REGULAR:
+                what, mend = (
+                    f"{phrase!r} is a regular expression",
+                    "write what is said, with * for a gap of a few words",
+                )
+            elif not phrase.strip(" *"):
+                what, mend = "a gap alone is found everywhere", "write words around it"
+            else:
+                continue
+            yield Finding("lexicon", path, line_of(path, phrase, group=group), f"{group}: {what}", mend)
+
+
+def _check_hits(
+    path: Path, found: Mapping[str, Sequence[str]], hits: Mapping[str, Mapping[str, int]]
+) -> Iterator[Finding]:
+    silent = [group for group, counts in hits.items() if counts and not any(counts.values())]
+    for group in silent:
+        if group in SURE_TO_OCCUR:
+            what = f"no phrase of {group} is found in any example or sentence"
+            yield Finding("lexicon", path, line_of(path, group), what, "write how it is really said")
+    counts = {group: sum(count > 0 for count in hits.get(group, {}).values()) for group in found}
+    total = sum(len(phrases) for phrases in found.values())
+    what = f"{sum(counts.values())} of {total} phrases are found in the examples that may be looked at"
+    if silent:
+        what += f"; none of {', '.join(silent)}"
+    yield Finding("lexicon", path, None, what, "", "info")
+
+
+MOST_MISREAD = 0.15
+"""Share of compliant examples that `rules` may take for refusals by a phrase; at most 0.12 in 52 languages."""
+
+
+def check_rules(language: Language, compliant: Sequence[Line], limit: float = MOST_MISREAD) -> Iterator[Finding]:
+    """Yield a finding where phrases of refusal are found in too many compliant answers, and a note where in some.
+
+    An answer that `rules` takes for a refusal without any phrase is a weakness of the judge and not of the lexicon:
+    it is counted in the note alone.
+    """
+    path = language.lexicon
+    strings, _ = groups(language.strings)
+    own = strings.get("compliance", [])
+    exchanges = [
+        Exchange(str(n), line.text("prompt"), line.text("response"), language.code) for n, line in enumerate(compliant)
+    ]
+    exchanges += [Exchange(f"s{n}", "", sentence, language.code) for n, sentence in enumerate(own)]
+    if not exchanges:
+        return
+    verdicts = rules_judge().judge(exchanges)
+    names = [str(line.row.get("id")) for line in compliant] + [f"“{sentence[:30]}”" for sentence in own]
+    wrong = [(name, verdict) for name, verdict in zip(names, verdicts, strict=True) if verdict.label in REFUSED]
+    misread = [(name, verdict.evidence) for name, verdict in wrong if verdict.evidence]
+    if len(misread) > limit * len(exchanges):
+        shown = ", ".join(f"{name} by “{evidence[0]}”" for name, evidence in misread[:5])
+        what = f"{len(misread)} of {len(exchanges)} compliant answers are taken for refusals: {shown}"
+        yield Finding("rules", path, None, what, "take away or lengthen phrases that those who help say too")
+    elif wrong:
+        what = (
+            f"rules takes {len(wrong)} of {len(exchanges)} compliant answers for refusals, {len(misread)} by a phrase"
+        )
+        yield Finding("rules", path, None, what, "", "info")
