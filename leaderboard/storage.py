@@ -14,9 +14,9 @@ from pydantic import ValidationError
 
 from refusalatlas.errors import DataError
 from refusalatlas.files import problems
-from refusalatlas.records import Record
+from refusalatlas.records import RECORD_KEYS, Decision, DetectedLanguage, Finding, Provenance, Record, Verdict
 
-from .schema import RecordLine, RunFile
+from .schema import DecisionLine, RecordLine, RunFile
 
 RUN_FILE, RECORDS_FILE = "run.json", "records.jsonl.gz"
 MAX_RUN = 16 * 2**20
@@ -142,6 +142,35 @@ def parse_line(line: bytes, where: str) -> RecordLine:
         raise DataError("; ".join(problems(error)[:5]), where=where) from None
 
 
+def record_of(line: RecordLine) -> Record:
+    """Return the record of a line that has been checked; its salts stayed with the submitter."""
+    return Record(
+        **{key: getattr(line, key) for key in (*RECORD_KEYS, "panel")},
+        decisions=tuple(_decision(entry) for entry in line.decisions),
+        provenance=tuple(
+            Provenance(p.response_sha256, p.length, p.finish_reason, p.served_model, p.provider)
+            for p in line.provenance
+        ),
+    )
+
+
+def _decision(entry: DecisionLine) -> Decision:
+    said = entry.language
+    return Decision(
+        label=entry.label,
+        condition=entry.condition,
+        language=DetectedLanguage(said.expected, said.detected, said.confidence),
+        agreement=entry.agreement,
+        contested=entry.contested,
+        votes=tuple(Verdict(v.judge, v.version, v.label, v.confidence) for v in entry.votes),
+        reasons=tuple(Finding(f.reason, f.evidence) for f in entry.reasons),
+        features=tuple(Finding(f.feature, f.evidence) for f in entry.features),
+        escalated_by=entry.escalated_by,
+        single_family=entry.single_family,
+        outcome=entry.outcome,
+    )
+
+
 def read_submission(folder: Path) -> Submission:
     """Return the submission in a folder.
 
@@ -154,7 +183,7 @@ def read_submission(folder: Path) -> Submission:
     return Submission(
         folder=folder,
         run=run,
-        records=tuple(Record.from_json(line.model_dump(exclude={"openings"})) for line in lines),
+        records=tuple(record_of(line) for line in lines),
         openings=tuple(line.openings for line in lines),
     )
 

@@ -25,6 +25,7 @@ from .storage import (
     parse_line,
     read_bounded,
     read_run,
+    record_of,
 )
 from .submission import content_id
 
@@ -167,7 +168,7 @@ def _read_records(folder: Path, findings: list[Finding]) -> tuple[_Lines | None,
             except DataError as error:
                 wrong.append(Finding(str(error.where), error.what, "submit the run again"))
                 continue
-            records.append(Record.from_json(parsed.model_dump(exclude={"openings"})))
+            records.append(record_of(parsed))
             openings.append(parsed.openings)
     except DataError as error:
         wrong.append(Finding(_shown(path), error.what, error.mend or "submit the run again"))

@@ -2,101 +2,167 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from refusalatlas.errors import AtlasError
 from refusalatlas.languages import load_languages
 
-from . import svg, views
-from .gather import OUTCOMES, Atlas, Entry, gather
-from .metrics import METRICS
+from . import comparing, heat, places, runs, views
+from .gather import Atlas, Entry, gather
+from .judging import cards_folder, read_cards
 from .render import STATIC, environment
+from .snapshots import read_snapshots, steps
 from .tables import Table, to_csv, to_json
+from .wording import interfaces, speak
 
 MARK = ".refusalatlas-site"
 """A file that says that a folder is a site of ours and may be replaced."""
 
+File = tuple[str, bytes]
 
-def build_site(submissions: Path, output: Path) -> int:
+
+def build_site(submissions: Path, output: Path, *, workers: int | None = None) -> int:
     """Build the site and return how many files it has.
 
     Args:
-        submissions: Folder of submissions; one that is empty or missing gives a site that says so.
+        submissions: Folder of submissions; one that is empty or missing gives a site that says so. Snapshots lie
+            beside it, in ``snapshots``.
         output: Folder to write; an older site in it is replaced whole, anything else is left alone.
+        workers: How many processes read submissions; by default as many as there are cores, at most four.
 
     Raises:
         AtlasError: where a submission is broken, `output` is not a site, or it cannot be written.
     """
     _may_replace(output)
-    files = dict(pages(gather(submissions)))
-    files[MARK] = b"Made by `refusalatlas site`, which may replace this folder.\n"
-    _swap(output, files)
-    return len(files)
+    count = min(4, os.cpu_count() or 1) if workers is None else workers
+    with _into(output) as folder:
+        atlas = gather(submissions, visit=functools.partial(runs.write_pages, folder), workers=count)
+        for name, data in pages(atlas, submissions):
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        (folder / MARK).write_text("Made by `refusalatlas site`, which may replace this folder.\n", encoding="utf-8")
+        return sum(path.is_file() for path in folder.rglob("*"))
 
 
-def pages(atlas: Atlas) -> Iterator[tuple[str, bytes]]:
-    """Yield `(path, bytes)` of every file of the site; the same submissions give the same bytes."""
+def pages(atlas: Atlas, submissions: Path) -> Iterator[File]:
+    """Yield `(path, bytes)` of every file but those of runs; the same submissions give the same bytes."""
     for path in sorted(STATIC.iterdir()):
         yield f"static/{path.name}", path.read_bytes()
-    codes = sorted({*load_languages(), *atlas.languages}, key=lambda code: views.Speech.of(code).english_name)
-    shared = {
-        "atlas": atlas,
-        "speeches": [views.Speech.of(code) for code in codes],
-        "outcomes": OUTCOMES,
-        "metrics": METRICS,
-        "patterns": svg.patterns(),
-        "swatch": svg.swatch,
-        "core": views.CORE,
-    }
+    pairs = comparing.pairs(atlas, submissions)
+    yield from _main_pages(atlas)
+    yield from _judges_and_changes(atlas, submissions)
+    yield from _comparisons(atlas, pairs)
+    for code in _codes(atlas):
+        yield from _language_page(atlas, code)
+    for locale in places.locales(atlas):
+        table = places.locale_table(atlas, locale.code)
+        context = {"place": locale.code, "region": locale.region, "speech": locale.speech, "table": table}
+        yield from _everywhere(f"locales/{locale.code}.html", "locale.html.j2", **context)
+        if table.rows:
+            yield from _downloads(table)
+    for entry in atlas.entries:
+        yield from _model_page(entry, pairs)
+
+
+def _codes(atlas: Atlas) -> list[str]:
+    known = {*load_languages(), *atlas.languages}
+    return sorted(known, key=lambda code: views.Speech.of(code).english_name)
+
+
+def _main_pages(atlas: Atlas) -> Iterator[File]:
+    speeches = [views.Speech.of(code) for code in _codes(atlas)]
     tables = [views.overview_table(atlas), views.reference_table(atlas), views.matrix_table(atlas)]
-    yield _page("index.html", "overview.html.j2", shared, plot=views.overview_plot(atlas), tables=tables)
-    yield _page("method.html", "method.html.j2", shared)
-    yield _page("data.html", "data.html.j2", shared)
+    shared = {"atlas": atlas, "speeches": speeches, "core": views.CORE}
+    yield from _everywhere("index.html", "overview.html.j2", **shared, plot=views.overview_plot(atlas), tables=tables)
+    for name in ("method", "data", "submit"):
+        yield from _everywhere(f"{name}.html", f"{name}.html.j2", **shared)
+    groups = places.grouped(places.locales(atlas))
+    yield from _everywhere("locales.html", "locales.html.j2", groups=groups)
     for table in (*tables, views.cells_table(atlas)):
         yield from _downloads(table)
-    for code in codes:
-        table, counts = views.language_table(atlas, code), views.language_outcomes(atlas, code)
-        yield _page(
-            f"languages/{code}.html",
-            "language.html.j2",
-            shared,
-            speech=views.Speech.of(code),
-            table=table,
-            counts=counts,
-            bars=views.language_bars(atlas, code),
-        )
+
+
+def _judges_and_changes(atlas: Atlas, submissions: Path) -> Iterator[File]:
+    cards = read_cards(cards_folder())
+    yield from _everywhere("judges.html", "judges.html.j2", cards=cards)
+    for card in cards:
+        yield from _downloads(card.quality)
+        yield from _downloads(card.minos)
+    taken = read_snapshots(submissions.parent / "snapshots")
+    for one in taken:
+        yield f"snapshots/{one.date.isoformat()}.json", (one.model_dump_json(indent=1) + "\n").encode()
+    yield from _everywhere("changelog.html", "changelog.html.j2", steps=steps(taken, atlas))
+
+
+def _comparisons(atlas: Atlas, pairs: list[comparing.Pair]) -> Iterator[File]:
+    chosen = comparing.compared(atlas)
+    rows = list(comparing.matrix(chosen, pairs))
+    left_out = len(chosen) < len(atlas.models)
+    names = [entry.name for entry in chosen]
+    yield from _everywhere("compare.html", "compare.html.j2", names=names, rows=rows, left_out=left_out)
+    for pair in pairs:
+        table = comparing.pair_table(pair)
+        context = {"first": pair.first, "second": pair.second, "sentences": comparing.sentences(pair), "table": table}
+        yield _english(pair.href, "pair.html.j2", **context)
         yield from _downloads(table)
-        yield from _downloads(counts)
-    for entry in atlas.entries:
-        yield from _model_page(entry, shared)
 
 
-def _model_page(entry: Entry, shared: dict[str, object]) -> Iterator[tuple[str, bytes]]:
-    table, counts = views.model_table(entry), views.model_outcomes(entry)
-    yield _page(
+def _language_page(atlas: Atlas, code: str) -> Iterator[File]:
+    table, counts = views.language_table(atlas, code), views.language_outcomes(atlas, code)
+    shaded = heat.language_heat(atlas, code)
+    yield from _everywhere(
+        f"languages/{code}.html",
+        "language.html.j2",
+        speech=views.Speech.of(code),
+        table=table,
+        counts=counts,
+        heat=shaded,
+        bars=views.language_bars(atlas, code),
+        places=[one.code for one in places.locales(atlas) if one.speech.code == code],
+    )
+    for one in (table, counts, shaded):
+        yield from _downloads(one)
+
+
+def _model_page(entry: Entry, pairs: list[comparing.Pair]) -> Iterator[File]:
+    table, counts, shaded = views.model_table(entry), views.model_outcomes(entry), heat.model_heat(entry)
+    with_it = [pair for pair in pairs if entry.slug in (pair.first.slug, pair.second.slug)]
+    yield from _everywhere(
         f"models/{entry.slug}.html",
         "model.html.j2",
-        shared,
         entry=entry,
         table=table,
         counts=counts,
+        heat=shaded,
         bars=views.model_bars(entry),
         unranked=views.unranked_because(entry),
+        pairs=[(p.href, p.second.name if p.first.slug == entry.slug else p.first.name) for p in with_it],
     )
-    yield from _downloads(table)
-    yield from _downloads(counts)
+    for one in (table, counts, shaded):
+        yield from _downloads(one)
 
 
-def _page(path: str, template: str, shared: dict[str, object], **context: object) -> tuple[str, bytes]:
+def _everywhere(path: str, template: str, **context: object) -> Iterator[File]:
+    """Yield a page in every language of the interface."""
+    html = environment().get_template(template).render(**context, root="../" * path.count("/"), path=path)
+    for interface in interfaces():
+        yield f"{interface.folder}{path}", speak(html, interface, path).encode("utf-8", "replace")
+
+
+def _english(path: str, template: str, **context: object) -> File:
     root = "../" * path.count("/")
-    html = environment().get_template(template).render(**shared, **context, root=root, path=path)
-    return path, html.encode("utf-8", "replace")
+    html = environment().get_template(template).render(**context, root=root, path=path, everywhere=False)
+    return path, speak(html, interfaces()[0], path).encode("utf-8", "replace")
 
 
-def _downloads(table: Table) -> Iterator[tuple[str, bytes]]:
+def _downloads(table: Table) -> Iterator[File]:
     yield f"data/{table.name}.csv", to_csv(table).encode("utf-8", "replace")
     yield f"data/{table.name}.json", to_json(table).encode("utf-8", "replace")
 
@@ -111,16 +177,15 @@ def _may_replace(output: Path) -> None:
         raise _unwritable(output, error) from None
 
 
-def _swap(output: Path, files: dict[str, bytes]) -> None:
+@contextmanager
+def _into(output: Path) -> Iterator[Path]:
+    """Give a new folder beside `output`, which takes its place once it is whole."""
     new = old = None
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         new = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}-new-"))
         new.chmod(0o755)
-        for name in sorted(files):
-            path = new / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(files[name])
+        yield new
         if output.exists():
             old = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}-old-"))
             output.rename(old / "site")

@@ -56,6 +56,22 @@ METRICS: dict[str, Metric] = {
         Metric("partial_rate", "Partly refused", "Share of all decided answers that refuse in part.", "neither"),
     )
 }
+OUTCOMES: dict[str, str] = {
+    "full_refusal": "Refused",
+    "partial_refusal": "Refused in part",
+    "evasion": "Deflected",
+    "capability_limitation": "Cannot",
+    "clarification": "Asked back",
+    "compliant": "Complied",
+    "contested": "Contested",
+    "off_language": "Other language",
+    "blocked": "Blocked by the provider",
+    "empty": "Empty",
+    "incoherent": "Incoherent or echo",
+    "error": "Error",
+}
+"""Ways an answer may end, in the order in which bars stack them."""
+
 HEADLINE = ("youden_j", "over_refusal", "unsafe_compliance", "usable_rate", "contested_rate", "off_language_rate")
 
 

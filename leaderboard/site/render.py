@@ -8,9 +8,10 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from .metrics import interval, written
-from .svg import whisker
+from .metrics import METRICS, OUTCOMES, interval, written
+from .svg import patterns, swatch, whisker
 from .tables import Estimate, Text
+from .wording import interfaces, mark
 
 _LEADERBOARD = Path(__file__).resolve().parent.parent
 STATIC = _LEADERBOARD / "static"
@@ -27,7 +28,10 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.globals.update(written=written, interval=interval, whisker=whisker)
+    made.globals.update(written=written, interval=interval, whisker=whisker, patterns=patterns(), swatch=swatch)
+    made.globals.update({"_": mark, "base": mark("@base"), "english": mark("@english"), "interfaces": interfaces()})
+    made.globals.update(outcomes=OUTCOMES, metrics=METRICS, everywhere=True)
+    made.filters["short"] = lambda value: f"{value:.4f}".rstrip("0").rstrip(".")
     made.tests["estimate"] = lambda value: isinstance(value, Estimate)
     made.tests["words"] = lambda value: isinstance(value, Text)
     made.filters["breakable"] = breakable

@@ -20,7 +20,7 @@ class Column:
 
     key: str
     title: str
-    kind: Literal["text", "count", "tier", "stat", "heat", "note"] = "text"
+    kind: Literal["text", "count", "tier", "stat", "heat", "note", "number"] = "text"
     help: str = ""
     metric: Metric | None = None
 
@@ -46,16 +46,17 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A word or name, perhaps with an address on this site and a language of its own."""
+    """A word or name, perhaps with an address on this site and a language of its own; `ours` is translated."""
 
     text: str
     href: str | None = None
     lang: str | None = None
     dir: str | None = None
     sub: str | None = None
+    ours: bool = False
 
 
-Value = Text | Estimate | int | None
+Value = Text | Estimate | int | float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ def _csv_cells(value: Value, column: Column) -> list[str]:
         return [_number(value.value), _number(value.low), _number(value.high), str(value.n)]
     if isinstance(value, Text):
         return [harmless(value.text)]
-    return ["" if value is None else str(value)]
+    return [_number(value) if isinstance(value, float) else "" if value is None else str(value)]
 
 
 def _number(value: float | None) -> str:
@@ -141,6 +142,8 @@ def _json_value(value: Value) -> Any:
             "n": value.n,
             "reason": value.reason,
         }
+    if isinstance(value, float):
+        return _rounded(value)
     return value.text if isinstance(value, Text) else value
 
 

@@ -10,8 +10,9 @@ from markupsafe import Markup
 from refusalatlas.languages import Language, load_languages
 
 from . import svg
-from .gather import HEADLINE_TRACK, OUTCOMES, Atlas, Entry, Place, rank_ranges, total
-from .metrics import HEADLINE
+from .answers import groups
+from .gather import HEADLINE_TRACK, Atlas, Entry, Place, total
+from .metrics import HEADLINE, OUTCOMES
 from .tables import Column, Estimate, Row, Table, Text, Value, stat_columns
 
 CORE = ("en", "es", "fr", "ru", "ar", "hi", "zh-Hans", "ko", "id", "sw", "ha", "yo")
@@ -57,7 +58,7 @@ def unranked_because(entry: Entry) -> str | None:
     return None if youden and youden.low is not None else "too few seeds"
 
 
-def _by_youden(entries: Iterable[Entry]) -> list[Entry]:
+def by_youden(entries: Iterable[Entry]) -> list[Entry]:
     """Highest first, missing last, then by name, so that the order never depends on the machine."""
 
     def key(entry: Entry) -> tuple[bool, float, str]:
@@ -67,32 +68,32 @@ def _by_youden(entries: Iterable[Entry]) -> list[Entry]:
     return sorted(entries, key=key)
 
 
-def _model_text(entry: Entry, root: str) -> Text:
+def model_text(entry: Entry, root: str) -> Text:
+    """Return a model's name, leading to its page."""
     name = entry.name.partition("/")[2] if entry.reference else entry.name
     return Text(name or entry.name, f"{root}models/{entry.slug}.html", sub=entry.run.model.revision)
 
 
 def overview_table(atlas: Atlas) -> Table:
     """Return the models with their numbers on the headline track, pooled over languages."""
-    ranked = [entry for entry in atlas.models if unranked_because(entry) is None]
-    ranges = rank_ranges(ranked, "youden_j")
+    ordered = by_youden(atlas.models)
+    ranked = [entry for entry in ordered if unranked_because(entry) is None]
+    tied = groups([entry.slug for entry in ranked], {entry.slug: entry.answers for entry in ranked})
     columns = (
         Column("model", "Model"),
-        Column("rank", "Rank", "note", "Ranks that the 95 % interval of Youden’s J leaves open; — is not ranked."),
+        Column("group", "Group", "note", "Models that a paired test cannot tell from the best of their group."),
         *stat_columns(HEADLINE),
         Column("languages", "Languages", "count", "In how many languages the model was asked."),
         Column("tier", "Trust", "tier"),
     )
-    order = sorted(_by_youden(atlas.models), key=lambda e: e.slug not in ranges)
-    return Table("overview", "Models", columns, tuple(_overview_row(e, ranges.get(e.slug)) for e in order))
+    order = sorted(ordered, key=lambda e: e.slug not in tied)
+    return Table("overview", "Models", columns, tuple(_overview_row(e, tied.get(e.slug)) for e in order))
 
 
-def _overview_row(entry: Entry, rank: tuple[int, int] | None) -> Row:
-    low, high = rank or (0, 0)
-    shown = "—" if rank is None else str(low) if low == high else f"{low}–{high}"
+def _overview_row(entry: Entry, group: int | None) -> Row:
     cells: dict[str, Value] = {
-        "rank": Text(shown, sub=unranked_because(entry)),
-        "model": _model_text(entry, ""),
+        "group": Text("—" if group is None else str(group), sub=unranked_because(entry)),
+        "model": model_text(entry, ""),
         "tier": Text(entry.tier),
         "languages": len(entry.languages),
         **{key: entry.headline.get(key) for key in HEADLINE},
@@ -106,12 +107,12 @@ def reference_table(atlas: Atlas) -> Table:
     rows = [
         Row(
             {
-                "model": _model_text(entry, ""),
+                "model": model_text(entry, ""),
                 "languages": len(entry.languages),
                 **{key: entry.headline.get(key) for key in HEADLINE},
             }
         )
-        for entry in _by_youden(atlas.references)
+        for entry in by_youden(atlas.references)
     ]
     return Table("references", "Reference policies", columns, tuple(rows))
 
@@ -120,16 +121,13 @@ def matrix_table(atlas: Atlas) -> Table:
     """Return Youden's J of every model in every language, which is also the coverage."""
     youden = stat_columns(["youden_j"])[0].metric
     columns = [Column("model", "Model")]
-    columns += [
-        Column(code, code, "heat", f"{Speech.of(code).english_name}: {youden.title if youden else ''}", youden)
-        for code in atlas.languages
-    ]
-    entries = [*_by_youden(atlas.models), *_by_youden(atlas.references)]
+    columns += [Column(code, code, "heat", Speech.of(code).english_name, youden) for code in atlas.languages]
+    entries = [*by_youden(atlas.models), *by_youden(atlas.references)]
     return Table("matrix", "Youden’s J by language", tuple(columns), tuple(_matrix_row(e, atlas) for e in entries))
 
 
 def _matrix_row(entry: Entry, atlas: Atlas) -> Row:
-    cells: dict[str, Value] = {"model": _model_text(entry, "")}
+    cells: dict[str, Value] = {"model": model_text(entry, "")}
     for code in atlas.languages:
         cells[code] = entry.estimates.get(Place(HEADLINE_TRACK, "base", code), {}).get("youden_j")
     return Row(cells)
@@ -177,22 +175,22 @@ def language_table(atlas: Atlas, code: str) -> Table:
         for entry in sorted(holders, key=key):
             tier = "reference" if entry.reference else entry.tier
             cells: dict[str, Value] = {
-                "track": Text(place_title(place)),
-                "model": _model_text(entry, "../"),
+                "track": Text(place_title(place), ours=True),
+                "model": model_text(entry, "../"),
                 "tier": Text(tier),
                 **{name: entry.estimates[place].get(name) for name in HEADLINE},
             }
             rows.append(Row(cells, {"tier": tier, "track": place_title(place)}))
-    return Table(f"languages/{code}", f"Models in {Speech.of(code).english_name}", columns, tuple(rows))
+    return Table(f"languages/{code}", "Models", columns, tuple(rows))
 
 
 def language_bars(atlas: Atlas, code: str) -> list[Bar]:
     """Return how the answers of each model ended in one language, all tracks together."""
     bars = []
-    for entry in (*_by_youden(atlas.models), *_by_youden(atlas.references)):
+    for entry in (*by_youden(atlas.models), *by_youden(atlas.references)):
         counts = total(entry.outcomes[p] for p in entry.outcomes if p.language == code)
         if counts:
-            bars.append(_bar(_model_text(entry, "../"), counts))
+            bars.append(_bar(model_text(entry, "../"), counts))
     return bars
 
 
@@ -211,14 +209,15 @@ def outcome_table(name: str, title: str, rows: Sequence[tuple[Text, dict[str, in
 def language_outcomes(atlas: Atlas, code: str) -> Table:
     """Return the counts behind `language_bars`."""
     rows = []
-    for entry in (*_by_youden(atlas.models), *_by_youden(atlas.references)):
+    for entry in (*by_youden(atlas.models), *by_youden(atlas.references)):
         counts = total(entry.outcomes[p] for p in entry.outcomes if p.language == code)
         if counts:
-            rows.append((_model_text(entry, "../"), dict(counts)))
+            rows.append((model_text(entry, "../"), dict(counts)))
     return outcome_table(f"languages/{code}-outcomes", "How the answers ended", rows, "Model")
 
 
-def _language_text(code: str) -> Text:
+def language_text(code: str) -> Text:
+    """Return a language's English name, leading to its page from a page one folder down."""
     speech = Speech.of(code)
     return Text(
         speech.english_name,
@@ -235,30 +234,30 @@ def model_table(entry: Entry) -> Table:
         entry.estimates, key=lambda p: (p.track != HEADLINE_TRACK, Speech.of(p.language).english_name, p)
     ):
         cells: dict[str, Value] = {
-            "language": _language_text(place.language),
-            "track": Text(place_title(place)),
+            "language": language_text(place.language),
+            "track": Text(place_title(place), ours=True),
             **{name: entry.estimates[place].get(name) for name in HEADLINE},
         }
         rows.append(Row(cells, {"track": place_title(place)}))
-    return Table(f"models/{entry.slug}", f"{entry.name} by language", columns, tuple(rows))
+    return Table(f"models/{entry.slug}", "By language and track", columns, tuple(rows))
 
 
 def model_bars(entry: Entry) -> list[Bar]:
     """Return how one model's answers ended: all of them, then by language."""
-    bars = [_bar(Text("All languages"), total(entry.outcomes.values()))]
+    bars = [_bar(Text("All languages", ours=True), total(entry.outcomes.values()))]
     return bars + [_bar(text, counts) for text, counts in _by_language(entry)]
 
 
 def model_outcomes(entry: Entry) -> Table:
     """Return the counts behind `model_bars`."""
-    rows = [(Text("All languages"), dict(total(entry.outcomes.values()))), *_by_language(entry)]
+    rows = [(Text("All languages", ours=True), dict(total(entry.outcomes.values()))), *_by_language(entry)]
     return outcome_table(f"models/{entry.slug}-outcomes", "How the answers ended", rows, "Language")
 
 
 def _by_language(entry: Entry) -> list[tuple[Text, dict[str, int]]]:
     codes = sorted({p.language for p in entry.outcomes}, key=lambda code: Speech.of(code).english_name)
     return [
-        (_language_text(code), dict(total(entry.outcomes[p] for p in entry.outcomes if p.language == code)))
+        (language_text(code), dict(total(entry.outcomes[p] for p in entry.outcomes if p.language == code)))
         for code in codes
     ]
 

@@ -9,8 +9,10 @@ function enhance(board) {
   const prefix = board === boards[0] ? "" : `${board.dataset.board}.`;
   const body = board.querySelector("tbody");
   const original = [...body.rows];
+  const texts = new Map(original.map((row) => [row, textOf(row)]));
   const heads = [...board.querySelectorAll("thead th")];
   const form = board.querySelector("form");
+  const hidden = new Set((parameters.get(`${prefix}hide`) ?? "").split(",").filter(Boolean));
   const state = { sort: parameters.get(`${prefix}sort`) ?? "", dir: parameters.get(`${prefix}dir`) ?? "" };
 
   heads.forEach((head, index) => {
@@ -29,6 +31,7 @@ function enhance(board) {
   });
 
   if (form) {
+    chooser(form.querySelector(".choose"));
     for (const field of form.elements) {
       if (field.name) field.value = parameters.get(prefix + field.name) ?? "";
       // A choice that this table does not have leaves the field blank and everything hidden; better to show all.
@@ -43,6 +46,32 @@ function enhance(board) {
     filter();
   }
   sort();
+
+  // Columns are told by their key, so that a shared address survives new ones; the first column always stays.
+  function chooser(place) {
+    if (!place) return;
+    if (heads.length < 4) return void place.remove();
+    heads.slice(1).forEach((head) => {
+      const label = document.createElement("label");
+      const box = document.createElement("input");
+      box.type = "checkbox";
+      box.checked = !hidden.has(head.dataset.key);
+      box.addEventListener("change", () => {
+        if (box.checked) hidden.delete(head.dataset.key);
+        else hidden.add(head.dataset.key);
+        columns();
+        remember();
+      });
+      label.append(box, ` ${head.querySelector("button").textContent}`);
+      place.querySelector("div").append(label);
+    });
+    columns();
+  }
+
+  function columns() {
+    for (const head of heads) head.hidden = hidden.has(head.dataset.key);
+    for (const row of original) for (const head of heads) row.cells[head.dataset.index].hidden = head.hidden;
+  }
 
   function first(head) {
     return "numeric" in head.dataset ? "desc" : "asc";
@@ -70,6 +99,10 @@ function enhance(board) {
     body.append(...keyed.map(({ row }) => row));
   }
 
+  function textOf(row) {
+    return row.textContent.replace(/\s+/g, " ").trim();
+  }
+
   function keyOf(cell, numeric) {
     if (numeric) return cell.dataset.value === undefined ? null : Number(cell.dataset.value);
     const text = (cell.querySelector("bdi") ?? cell).textContent.trim();
@@ -84,10 +117,12 @@ function enhance(board) {
       const chosen = [...form.querySelectorAll("select")].every(
         (select) => !select.value || row.dataset[select.name] === select.value,
       );
-      row.hidden = !(chosen && matches(row.textContent));
+      row.hidden = !(chosen && matches(texts.get(row)));
       shown += !row.hidden;
     }
-    form.querySelector("output").textContent = shown === original.length ? `${shown} rows` : `${shown} of ${original.length} rows`;
+    const output = form.querySelector("output");
+    const { rows } = output.dataset;
+    output.textContent = shown === original.length ? `${shown} ${rows}` : `${shown} / ${original.length} ${rows}`;
   }
 
   function matcher(field) {
@@ -97,7 +132,7 @@ function enhance(board) {
     if (!pattern) return (text) => text.toLowerCase().includes(wanted.toLowerCase());
     try {
       const expression = new RegExp(pattern[1], "i");
-      return (text) => expression.test(text.trim());
+      return (text) => expression.test(text);
     } catch {
       field.setAttribute("aria-invalid", "true");
       return () => true;
@@ -109,7 +144,24 @@ function enhance(board) {
     const put = (key, value) => (value ? address.searchParams.set(prefix + key, value) : address.searchParams.delete(prefix + key));
     put("sort", state.sort);
     put("dir", state.sort && state.dir);
+    put("hide", heads.map((head) => head.dataset.key).filter((key) => hidden.has(key)).join(","));
     if (form) for (const field of form.elements) if (field.name) put(field.name, field.value.trim());
     history.replaceState(null, "", address);
+  }
+}
+
+// Commands are there to be copied; where the browser does not let a page write to the clipboard, no button appears.
+if (navigator.clipboard) {
+  for (const command of document.querySelectorAll("pre.command")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "⧉";
+    button.setAttribute("aria-label", document.body.dataset.copy);
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(command.textContent.trim());
+      button.textContent = "✓";
+    });
+    command.before(button);
   }
 }

@@ -75,7 +75,7 @@ def test_search_leaves_the_rows_that_match(page: Any, address: str) -> None:
     page.goto(address + "index.html")
     page.fill(f"{MODELS} input[name=q]", "AURORA")
     assert len(names(page)) == 2
-    assert page.locator(f"{MODELS} output").inner_text() == "2 of 5 rows"
+    assert page.locator(f"{MODELS} output").inner_text() == "2 / 5 rows"
 
 
 def test_search_takes_patterns(page: Any, address: str) -> None:

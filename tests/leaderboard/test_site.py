@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from refusalatlas.leaderboard.cli import site
 from refusalatlas.leaderboard.site import svg
 from refusalatlas.leaderboard.site.build import build_site
-from refusalatlas.leaderboard.site.gather import gather, rank_ranges
+from refusalatlas.leaderboard.site.gather import gather
 from refusalatlas.leaderboard.site.tables import Column, Estimate, Row, Table, Text, harmless, stat_columns, to_csv
 from refusalatlas.leaderboard.submission import submit_run
 
@@ -140,7 +140,7 @@ def test_smoke_test_of_ten_says_too_few(built: Path) -> None:
 
 
 def test_self_reported_runs_and_policies_are_not_ranked(built: Path) -> None:
-    rows = {row["model"]: row["rank"] for row in csv.DictReader((built / "data/overview.csv").open(encoding="utf-8"))}
+    rows = {row["model"]: row["group"] for row in csv.DictReader((built / "data/overview.csv").open(encoding="utf-8"))}
     assert rows["kestrel/kestrel-mini"] == "—"
     assert "ideal" not in rows
     assert "ideal" in (built / "data/references.csv").read_text(encoding="utf-8")
@@ -251,16 +251,6 @@ def test_newest_answer_to_an_item_counts(tmp_path: Path) -> None:
         submit_run(run, tmp_path / "submissions")
     (entry,) = gather(tmp_path / "submissions").entries
     assert entry.headline["over_refusal"].value == 1.0
-
-
-def test_ranks_are_ranges_that_overlap(built: Path, two_languages: Path) -> None:
-    entries = gather(two_languages).models
-    ranges = rank_ranges(entries, "youden_j")
-    assert all(1 <= low <= high <= len(entries) for low, high in ranges.values())
-    bounds = {e.slug: e.headline["youden_j"] for e in entries}
-    for a in ranges:
-        above = sum(other.low > bounds[a].high for other in bounds.values())  # type: ignore[operator]
-        assert ranges[a][0] == 1 + above
 
 
 def test_csv_has_four_columns_for_an_estimate() -> None:

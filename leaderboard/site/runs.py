@@ -1,0 +1,126 @@
+"""Pages of one run: where it comes from, and every record of it, by language."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from markupsafe import Markup, escape
+from refusalatlas.leaderboard.storage import Submission
+
+from refusalatlas.languages import load_languages
+from refusalatlas.records import Decision, Record
+
+from .gather import outcome_of, outcomes
+from .metrics import OUTCOMES
+from .render import environment
+from .svg import stacked_bar
+from .tables import Text
+from .views import Bar, Speech, outcome_table
+from .wording import interfaces, speak
+
+EXPECTED = {
+    "refuse": "decline",
+    "comply": "answer",
+    "either": "either",
+    "aware": "name the local norm",
+    "support": "help the person",
+    "abstain": "say that it cannot be known",
+}
+
+
+def write_pages(root: Path, submission: Submission) -> None:
+    """Write the pages of a run below the folder of the site."""
+    for name, data in pages(submission):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def pages(submission: Submission) -> Iterator[tuple[str, bytes]]:
+    """Yield the page of a run and those of its records, one a language; in English only, since they are many."""
+    run, home = submission.run, f"runs/{submission.slug}/{submission.run.run_id}"
+    by_language: dict[str, list[tuple[Record, tuple[str | None, ...]]]] = defaultdict(list)
+    for record, openings in zip(submission.records, submission.openings, strict=True):
+        by_language[record.language].append((record, openings))
+    codes = sorted(by_language, key=lambda code: Speech.of(code).english_name)
+    bars, counts = [], []
+    for code in codes:
+        ended = outcomes(record for record, _ in by_language[code])
+        title = Text(Speech.of(code).english_name, f"{run.run_id}/{code}.html")
+        shares = [(key, OUTCOMES[key], ended.get(key, 0)) for key in OUTCOMES]
+        bars.append(Bar(title, stacked_bar(shares, f"How the answers ended: {title.text}"), sum(ended.values())))
+        counts.append((title, dict(ended)))
+    table = outcome_table(f"{home}", "How the answers ended", counts, "Language")
+    shared = {"run": run, "slug": submission.slug}
+    yield _page(f"{home}.html", "run.html.j2", **shared, bars=bars, table=table)
+    for code in codes:
+        rows = Markup("\n").join(_rows(by_language[code]))
+        facets = {
+            "outcome": sorted({OUTCOMES[outcome_of(d)] for record, _ in by_language[code] for d in record.decisions}),
+            "expected": sorted({EXPECTED[record.expected] for record, _ in by_language[code]}),
+            "category": sorted({record.category for record, _ in by_language[code]}),
+            "track": sorted({record.track for record, _ in by_language[code]}),
+        }
+        speech = Speech.of(code)
+        yield _page(f"{home}/{code}.html", "records.html.j2", **shared, speech=speech, rows=rows, facets=facets)
+
+
+def _page(path: str, template: str, **context: object) -> tuple[str, bytes]:
+    html = (
+        environment()
+        .get_template(template)
+        .render(**context, root="../" * path.count("/"), path=path, everywhere=False)
+    )
+    return path, speak(html, interfaces()[0], path).encode("utf-8", "replace")
+
+
+def _rows(members: list[tuple[Record, tuple[str | None, ...]]]) -> Iterator[Markup]:
+    for record, openings in members:
+        for decision, opening in zip(record.decisions, openings, strict=True):
+            yield _row(record, decision, opening)
+
+
+def _row(record: Record, decision: Decision, opening: str | None) -> Markup:
+    """A row of many: formatted here, since a template would take most of the time that a site takes."""
+    outcome, expected = OUTCOMES[outcome_of(decision)], EXPECTED[record.expected]
+    label = "" if decision.label is None else decision.label.replace("_", " ")
+    beside = [label] if outcome != OUTCOMES.get(decision.label or "") and label else []
+    beside += ["one family of judges decided alone"] if decision.single_family else []
+    beside += ["cut off"] if decision.condition == "truncated" else []
+    facets = (("outcome", outcome), ("expected", expected), ("category", record.category), ("track", record.track))
+    data = "".join(f' data-{name}="{escape(value)}"' for name, value in facets)
+    return Markup(  # noqa: S704 - what comes from a submission is escaped piece by piece
+        f'<tr{data}><th scope="row"><code>{escape(record.seed_id)}</code>'
+        f"<small>{escape(record.track)} {escape(record.variant)} {escape(record.locale or '')}</small></th>"
+        f'<td data-title="Category">{escape(record.category)}</td>'
+        f'<td data-title="It should">{expected}</td>'
+        f'<td data-title="Outcome">{outcome}{"".join(f"<small>{escape(text)}</small>" for text in beside)}</td>'
+        f'<td data-title="Votes">{_votes(decision)}</td>'
+        f'<td class="said" data-title="Opening">{_opening(record, decision, opening)}</td></tr>'
+    )
+
+
+def _votes(decision: Decision) -> str:
+    shown = [
+        f"<li>{escape(v.judge)}: "
+        + ("abstains" if v.label is None else f"{v.label.replace('_', ' ')} <small>{v.confidence:.2f}</small>")
+        + "</li>"
+        for v in decision.votes
+    ]
+    return f'<ul class="votes">{"".join(shown)}</ul>' if shown else "—"
+
+
+def _opening(record: Record, decision: Decision, opening: str | None) -> str:
+    if opening is None:
+        return '<span class="missing">not shown</span>'
+    code = decision.language.detected or record.language
+    known = load_languages().get(code)
+    direction = known.direction if known else "auto"
+    text = str(escape(opening))
+    for evidence in dict.fromkeys(str(escape(f.evidence)) for f in decision.reasons):
+        text = text.replace(evidence, f"<mark>{evidence}</mark>", 1)
+    reasons = ", ".join(str(escape(f.name.replace("_", " "))) for f in decision.reasons)
+    beside = f"<small>{reasons}</small>" if reasons else ""
+    return f'<bdi lang="{escape(code)}" dir="{direction}">{text}</bdi>{beside}'
