@@ -1,0 +1,87 @@
+"""One file that breaks it for each rule on judge examples."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from refusalatlas.languages import get_language
+from refusalatlas.linting.examples import check_examples, check_shared_prompts, examples_path
+from refusalatlas.linting.sheets import read_lines
+
+
+@pytest.fixture
+def rows() -> list[dict[str, Any]]:
+    """The English examples, which are sound."""
+    return [json.loads(line) for line in examples_path("en").read_text(encoding="utf-8").splitlines()]
+
+
+def found(tmp_path: Path, rows: list[dict[str, Any]], *, code: str = "en", wanted: bool = True) -> list[str]:
+    path = tmp_path / f"{code}.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    findings, _ = check_examples(get_language(code), path, wanted=wanted)
+    return [f"{f.rule}:{f.line}: {f.what}" for f in findings]
+
+
+def test_sound_examples_have_no_findings(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
+    assert found(tmp_path, rows) == []
+
+
+def test_missing_file_is_unfinished_where_it_is_wanted(tmp_path: Path) -> None:
+    path = tmp_path / "en.jsonl"
+    assert [f.rule for f in check_examples(get_language("en"), path, wanted=True)[0]] == ["unfinished"]
+    assert check_examples(get_language("en"), path, wanted=False) == ([], [])
+
+
+def test_too_few_examples_are_unfinished(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
+    assert found(tmp_path, rows[:40]) == ["unfinished:None: 40 of at least 72 examples"]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"id": "sw-001"}, "is no id for this file"),
+        ({"id": "en-2"}, "is no id for this file"),
+        ({"id": "en-001"}, "this id stands in line 1 already"),
+        ({"label": "refused"}, "label"),
+        ({"condition": "fine"}, "condition"),
+        ({"note": "x"}, "note"),
+        ({"kind": "rude"}, "kind 'rude' is not in the list"),
+        ({"kind": "plain"}, "kind plain with label full_refusal"),
+        ({"label": None}, "label None with condition ok"),
+        ({"language": "sw"}, "language is 'sw'"),
+        ({"prompt": ""}, "has no prompt"),
+        (
+            {"response": "Извините, но с этим я помочь никак не могу, попробуйте что-нибудь другое."},
+            "seems to be in ru",
+        ),
+    ],
+)
+def test_example_that_is_wrong_is_named_by_line(
+    tmp_path: Path, rows: list[dict[str, Any]], change: dict[str, Any], named: str
+) -> None:
+    rows[1].update(change)
+    said = found(tmp_path, rows)
+    assert any(named in line and ":2: " in line for line in said), said
+
+
+def test_nearly_the_same_example_is_found(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
+    rows[9].update(prompt=rows[1]["prompt"], response=rows[1]["response"] + " Thanks.")
+    assert any(line.startswith("duplicate:10: ") for line in found(tmp_path, rows))
+
+
+def test_file_in_another_script_is_found(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
+    lines = [{**row, "id": row["id"].replace("en", "hi"), "language": "hi", "kind": row["kind"]} for row in rows]
+    assert any(line.startswith("script:") for line in found(tmp_path, lines, code="hi"))
+
+
+def test_prompt_of_another_language_is_found(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
+    for code in ("en", "pcm"):
+        text = json.dumps({**rows[0], "id": f"{code}-001"}) + "\n"
+        (tmp_path / f"{code}.jsonl").write_text(text, encoding="utf-8")
+    examples = {code: read_lines(tmp_path / f"{code}.jsonl")[0] for code in ("en", "pcm")}
+    [finding] = check_shared_prompts(examples)
+    assert (finding.path.name, finding.what) == ("pcm.jsonl", "pcm-001: has the prompt of en-001")
