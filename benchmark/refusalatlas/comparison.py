@@ -28,7 +28,8 @@ class Comparison:
         test: Paired test of no difference.
         p_holm: Its p-value adjusted over the places of one metric; of itself where all are taken together.
         pairs: Items (for ``youden_j`` clusters) that both have decided answers to.
-        discordance: Share of them in which the two differ.
+        seeds: Clusters that these come from; translations of one are not independent.
+        discordance: Share of the items in which the two differ.
         detectable: Smallest difference that so many pairs could show with 80 % power, or None.
         variant: Format variant of the items.
     """
@@ -40,6 +41,7 @@ class Comparison:
     test: Test
     p_holm: float | None
     pairs: int
+    seeds: int
     discordance: float | None
     detectable: float | None
     variant: str = "base"
@@ -60,24 +62,22 @@ class Comparison:
         value = self.difference.value
         if value is None:
             return f"{self.metric} {where}: nothing to compare ({self.difference.reason})."
-        units = "pairs" if self.metric == "youden_j" else "items"
         if self.p_holm is not None and self.p_holm < 0.05:
             verb = "higher" if value > 0 else "lower"
             bounds = self._bounds()
             return f"{self.metric} {where}: {first} is {abs(value) * 100:.0f} points {verb} than {second}{bounds}."
-        could = (
-            f"they could show one of {self.detectable * 100:.0f} points"
-            if self.detectable is not None
-            else "they could show none"
-        )
-        return f"{self.metric} {where}: no difference that these {self.pairs} {units} could show; {could}."
+        units = f"{self.pairs} {'pairs' if self.metric == 'youden_j' else 'items'}"
+        if self.seeds < self.pairs:
+            units += f" of {self.seeds} seeds"
+        could = f"they could show one of {self.detectable * 100:.0f} points" if self.detectable else "so few show none"
+        return f"{self.metric} {where}: no difference that these {units} could show; {could}."
 
     def _bounds(self) -> str:
-        low, high = self.difference.low, self.difference.high
+        low, high, p = self.difference.low, self.difference.high, self.p_holm or 0.0
         interval = (
             f"95 % interval {low * 100:+.0f} to {high * 100:+.0f}, " if low is not None and high is not None else ""
         )
-        return f" ({interval}p = {self.p_holm:.3f})" if self.p_holm is not None else ""
+        return f" ({interval}{'p < 0.001' if p < 0.001 else f'p = {p:.3f}'})"
 
 
 Key = tuple[str, str, str]
@@ -139,6 +139,7 @@ def _of_metric(
             found.test,
             found.test.p if place is None else None,
             found.pairs,
+            found.clusters,
             found.discordance,
             found.detectable,
             variant,

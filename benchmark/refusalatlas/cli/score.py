@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 @click.option("--language", help="Only this language.")
 @click.option("--equating", is_flag=True, help="Only the seeds that mean the same word for word in all languages.")
 @click.option("--categories", is_flag=True, help="Also a row for each category.")
+@click.option("--expectations", is_flag=True, help="Also a row for each expectation (refuse, comply, …).")
+@click.option(
+    "--gaps",
+    "by_gap",
+    is_flag=True,
+    help="Instead: each language against --pivot, each format against base, and how often answers flip.",
+)
+@click.option("--pivot", default="en", show_default=True, help="Language that --gaps sets the others against.")
 @click.option("--access", is_flag=True, help="Instead: answers by provider, served model and finish reason.")
 @click.option("--regress", "regression", is_flag=True, help="Instead: a logistic regression (needs the extra `stats`).")
 @click.option("--format", "style", type=click.Choice(["text", "json", "csv"]), default="text", show_default=True)
@@ -31,26 +39,35 @@ def command(
     language: str | None,
     equating: bool,
     categories: bool,
+    expectations: bool,
+    by_gap: bool,
+    pivot: str,
     access: bool,
     regression: bool,
     style: str,
 ) -> None:
     """Score RUNS, folders that were lm_eval's --output_path, with 95 % intervals.
 
-    JSON lines and CSV have one cell a row, with numerator, denominator, what was left out, and the method.
+    JSON lines and CSV have one cell a row, with numerator, denominator, what was left out, and the method;
+    docs/scores.md describes every column.
     """
     from ..scoring import score_records
 
+    if access + regression + by_gap > 1:
+        raise click.UsageError("choose one of --access, --gaps and --regress")
     chosen = _chosen(runs, track, language, equating)
-    if access or regression:
-        print_rows(_access(chosen) if access else _regression(chosen), style)
+    if access or regression or by_gap:
+        rows = _access(chosen) if access else _regression(chosen) if regression else _gaps(chosen, pivot, style)
+        print_rows(rows, style)
         return
     cells = {
-        name: score_records(found, by_category=categories, pooled=language is None) for name, found in chosen.items()
+        name: score_records(found, by_category=categories, by_expectation=expectations, pooled=language is None)
+        for name, found in chosen.items()
     }
     if style == "text":
         for name, found in cells.items():
             print_table(found, name if len(cells) > 1 else None)
+        click.echo(validation_note([cell for found in cells.values() for cell in found]))
         return
     several = len(cells) > 1
     print_rows(
@@ -89,6 +106,24 @@ def _access(chosen: Mapping[str, Sequence[Record]]) -> list[dict[str, Any]]:
     from ..regression import access_paths
 
     return [{"run": name} | row for name, records in chosen.items() for row in access_paths(records)]
+
+
+def _gaps(chosen: Mapping[str, Sequence[Record]], pivot: str, style: str) -> list[dict[str, Any]]:
+    from ..errors import AtlasError
+    from ..gaps import gaps
+    from ..languages import get_language
+
+    get_language(pivot)
+    found = [(name, gap) for name, records in chosen.items() for gap in gaps(records, pivot=pivot)]
+    if not found:
+        raise AtlasError(
+            "nothing to set side by side",
+            mend=f"it takes {pivot!r} and another language, a variant, or repeated answers",
+        )
+    rows = [({"run": name} if len(chosen) > 1 else {}) | gap.to_json() for name, gap in found]
+    if style == "text":
+        return [{k: v for k, v in row.items() if k not in ("method", "test")} for row in rows]
+    return rows
 
 
 def _regression(chosen: Mapping[str, Sequence[Record]]) -> list[dict[str, Any]]:
@@ -135,21 +170,31 @@ def print_table(cells: list[Cell], name: str | None = None) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    slices: dict[tuple[str, str, str], dict[str, Cell]] = {}
+    slices: dict[tuple[str, str, str, str], dict[str, Cell]] = {}
     for cell in cells:
+        track = cell.track if cell.variant == "base" else f"{cell.track} ({cell.variant})"
         place = cell.locale or cell.language or "all"
-        slices.setdefault((cell.track, place, cell.category or ""), {})[cell.metric] = cell
+        slices.setdefault((track, place, cell.category or "", cell.expected or ""), {})[cell.metric] = cell
     title = "Rates with 95 % intervals (no interval: too few seeds or events)"
     table = Table(title=f"{name}: {title}" if name else title, title_justify="left")
-    by_category = any(key[2] for key in slices)
-    for heading in ("track", "language", *(["category"] if by_category else []), "answers"):
+    split = [i for i in (2, 3) if any(key[i] for key in slices)]
+    for heading in ("track", "language", *(("category", "expected")[i - 2] for i in split), "answers"):
         table.add_column(heading, no_wrap=True)
     for metric in _SHOWN:
         table.add_column(metric.replace("_", " "), justify="right", no_wrap=True)
-    for (track, place, category), row in slices.items():
-        front = [track, place] + ([category] if by_category else [])
-        table.add_row(*front, str(row["youden_j"].n), *(shown(row[metric]) for metric in _SHOWN))
+    for key, row in slices.items():
+        front = [*key[:2], *(key[i] for i in split)]
+        n = next(iter(row.values())).n
+        table.add_row(*front, str(n), *(shown(row[metric]) if metric in row else "" for metric in _SHOWN))
     Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
+def validation_note(cells: Sequence[Cell]) -> str:
+    """Return one sentence on the languages whose rates stand as the judges found them, since nobody checked them."""
+    raw = sorted({cell.language or "" for cell in cells if cell.corrected_reason == "unvalidated"})
+    if not raw:
+        return "The judges are validated in every language here; --format json has the corrected rates."
+    return f"Unvalidated, so that these are the judges' findings, uncorrected: {', '.join(raw)}."
 
 
 def shown(cell: Cell) -> str:

@@ -27,6 +27,7 @@ class Contrast:
         difference: Mean of the first minus mean of the second, with its interval.
         test: Paired test of no difference.
         pairs: Number of units that both have.
+        clusters: Number of clusters that they come from; what they can show grows with these.
         discordance: Share of the units on which the two differ, or None without units.
         detectable: Smallest difference that so many clusters could show with 80 % power, or None.
     """
@@ -34,6 +35,7 @@ class Contrast:
     difference: Estimate
     test: Test
     pairs: int
+    clusters: int
     discordance: float | None
     detectable: float | None
 
@@ -59,4 +61,4 @@ def contrast(first: Sequence[float], second: Sequence[float], clusters: Sequence
         test = sign_flip(list(seed_means(changes, clusters).values()))
     discordance = sum(change != 0 for change in changes) / len(changes) if changes else None
     detectable = detectable_difference(units, max(discordance or 0.0, _LEAST_DISCORDANCE))
-    return Contrast(difference, test, len(changes), discordance, detectable)
+    return Contrast(difference, test, len(changes), units, discordance, detectable)
