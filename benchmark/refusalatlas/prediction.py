@@ -67,6 +67,7 @@ class _Sample:
     prompts: list[str]
     refused: np.ndarray
     clusters: list[str]
+    items: list[str]
 
 
 def predict_refusals(
@@ -92,13 +93,17 @@ def _of_language(
 ) -> Prediction:
     rows = [(r, d.label in REFUSED) for r in records for d in r.decisions if d.label is not None]
     refused = np.array([hit for _, hit in rows], dtype=float)
-    sample = _Sample([prompts[r.id] for r, _ in rows], refused, [r.cluster_id for r, _ in rows])
+    items = [r.id for r, _ in rows]
+    sample = _Sample([prompts[item] for item in items], refused, [r.cluster_id for r, _ in rows], items)
     categories = _categories(rows)
     few = min(int(refused.sum()), int((1 - refused).sum())) if len(rows) else 0
     if few < MIN_SIDE or len(set(sample.clusters)) < MIN_SIDE:
         reason = f"too few prompts of either kind ({few}, at least {MIN_SIDE} are needed)"
         return Prediction(language, len(rows), int(refused.sum()), None, None, None, (), categories, reason)
     matrix, names = _matrix(sample.prompts, language)
+    if not names:
+        reason = "no n-gram stands in two prompts"
+        return Prediction(language, len(rows), int(refused.sum()), None, None, None, (), categories, reason)
     auc = _cross_validated_auc(matrix, sample.refused, sample.clusters)
     draws = _shuffled_aucs(matrix, sample, permutations)
     p = (1 + int((draws >= auc).sum())) / (1 + len(draws))
@@ -124,7 +129,10 @@ def _matrix(prompts: Sequence[str], language: str) -> tuple[Any, list[str]]:
     if not spaced:
         options = {"ngram_range": (2, 4), "analyzer": "char"}
     vectorizer = CountVectorizer(binary=True, min_df=2, lowercase=True, **options)
-    matrix = vectorizer.fit_transform(prompts)
+    try:
+        matrix = vectorizer.fit_transform(prompts)
+    except ValueError:  # its way of saying that no n-gram is left
+        return None, []
     return matrix, list(vectorizer.get_feature_names_out())
 
 
@@ -148,11 +156,25 @@ def _cross_validated_auc(matrix: Any, refused: np.ndarray, clusters: Sequence[st
 
 
 def _shuffled_aucs(matrix: Any, sample: _Sample, permutations: int) -> np.ndarray:
-    """Return the AUC of the same procedure with refusals shuffled among the prompts."""
+    """Return the AUC of the same procedure with refusals shuffled among the prompts.
+
+    Several answers to one prompt (of several runs, or samples) move together: they resemble each other whatever the
+    words are, and shuffled one by one they would make nearly everything look significant.
+    """
     rng = np.random.default_rng(SEED)
+    rows: dict[str, list[int]] = {}
+    for index, item in enumerate(sample.items):
+        rows.setdefault(item, []).append(index)
+    blocks: dict[int, list[list[int]]] = {}
+    for found in rows.values():
+        blocks.setdefault(len(found), []).append(found)
     draws = np.empty(permutations)
-    for index in range(permutations):
-        draws[index] = _cross_validated_auc(matrix, rng.permutation(sample.refused), sample.clusters)
+    for number in range(permutations):
+        shuffled = sample.refused.copy()
+        for same_size in blocks.values():
+            here = np.array(same_size)
+            shuffled[here] = sample.refused[here[rng.permutation(len(here))]]
+        draws[number] = _cross_validated_auc(matrix, shuffled, sample.clusters)
     return draws
 
 

@@ -7,14 +7,18 @@ clusters the covariance is the bias-reduced one of Mancl and DeRouen (2001). It 
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from .errors import AtlasError
 from .records import REFUSED, Record
 
 _FEW_CLUSTERS = 40
+_NOTHING_NEW = 1e-8  # share of a column that is left when those before it are taken out
+_ALIASED = "cannot be told from the factors before it"
 FACTORS = ("model", "language", "category", "expected", "provider")
 
 
@@ -72,29 +76,60 @@ def regress(runs: Mapping[str, Sequence[Record]]) -> list[Term]:
     factors = [f for f in FACTORS if frame[f].nunique() > 1]
     if not factors or frame["refused"].nunique() < 2:
         raise AtlasError("no factor has two levels with both refused and answered requests")
-    columns, names = [np.ones(len(frame))], []
-    for factor in factors:
-        counts = frame[factor].value_counts()
-        reference = min(counts.index, key=lambda level: (-counts[level], level))
-        for level in sorted(set(frame[factor]) - {reference}):
-            columns.append((frame[factor] == level).to_numpy(dtype=float))
-            names.append((factor, str(level), str(reference)))
+    design, aliased = _design(frame, factors)
     groups = frame["cluster"].to_numpy()
     few = len(set(groups)) < _FEW_CLUSTERS
     model = sm.GEE(
         frame["refused"].to_numpy(dtype=float),
-        np.column_stack(columns),
+        np.column_stack([np.ones(len(frame)), *(column for _, column in design)]),
         groups=groups,
         family=sm.families.Binomial(),
         cov_struct=sm.cov_struct.Exchangeable(),
     )
-    fitted = model.fit(cov_type="bias_reduced" if few else "robust")
-    bounds = fitted.conf_int()
-    terms = []
-    for index, (factor, level, reference) in enumerate(names, 1):
-        ratio, low, high = (float(np.exp(v)) for v in (fitted.params[index], *bounds[index]))
-        terms.append(Term(factor, level, reference, ratio, low, high, float(fitted.pvalues[index])))
-    return terms + separated
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # what they are about is said in the terms
+        try:
+            fitted = model.fit(cov_type="bias_reduced" if few else "robust")
+        except (np.linalg.LinAlgError, ValueError):
+            raise AtlasError("too few answers for so many factors") from None
+        table = np.column_stack([np.exp(fitted.params), np.exp(fitted.conf_int()), fitted.pvalues])[1:]
+    terms = [_term(term, row, fitted.converged) for (term, _), row in zip(design, table, strict=True)]
+    return [*terms, *aliased, *separated]
+
+
+def _term(term: Term, row: Any, converged: bool) -> Term:
+    ratio, low, high, p = (float(value) for value in row)
+    if not converged or not all(math.isfinite(value) for value in (ratio, low, high, p)):
+        return replace(term, reason="cannot be estimated from these answers")
+    return replace(term, odds_ratio=ratio, low=low, high=high, p=p)
+
+
+def _design(frame: Any, factors: Sequence[str]) -> tuple[list[tuple[Term, Any]], list[Term]]:
+    """Return the terms with their columns, and the terms that say what those before them have said already.
+
+    A column that lies in the span of the ones before it (two factors that change together) has no coefficient of its
+    own; a fit would share the effect out between them and look as if it knew.
+    """
+    import numpy as np
+
+    basis = [np.full(len(frame), 1 / math.sqrt(len(frame)))]
+    kept: list[tuple[Term, Any]] = []
+    aliased: list[Term] = []
+    for factor in factors:
+        counts = frame[factor].value_counts()
+        reference = min(counts.index, key=lambda level: (-counts[level], level))
+        for level in sorted(set(frame[factor]) - {reference}):
+            column = (frame[factor] == level).to_numpy(dtype=float)
+            rest = column.copy()
+            for known in basis:
+                rest -= known * (known @ rest)
+            size = float(rest @ rest)
+            if size < _NOTHING_NEW * float(column @ column):
+                aliased.append(Term(factor, str(level), str(reference), reason=_ALIASED))
+                continue
+            basis.append(rest / math.sqrt(size))
+            kept.append((Term(factor, str(level), str(reference)), column))
+    return kept, aliased
 
 
 def _without_separation(frame: Any) -> tuple[Any, list[Term]]:
