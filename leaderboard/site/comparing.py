@@ -70,6 +70,7 @@ def sentences(pair: Pair) -> list[str]:
     names = (pair.first.name, pair.second.name)
     said = [c.in_words(*names) for c in pair.found if c.place is None]
     titles = {key: metric.title for key, metric in METRICS.items()}
+    said = [text.replace("p = 0.000", "p < 0.001") for text in said]
     return [f"{titles.get(text.partition(' ')[0], '')} {text.partition(' ')[2]}" for text in said]
 
 
@@ -128,6 +129,7 @@ def matrix(chosen: Sequence[Entry], found: Sequence[Pair]) -> Iterator[dict[str,
             value = overall.difference.value * (1 if pair.first.slug == row.slug else -1)
             sure = overall.p_holm is not None and overall.p_holm < 0.05
             tone = "h2" if not sure else "h4" if value > 0 else "h0"
-            shown = ("+" if value > 0 else "") + written(value, "index")
+            shown = written(value, "index")
+            shown = f"+{shown}" if value > 0 and shown != "0.00" else shown
             cells.append(Against(pair.href, shown, tone, sure))
         yield {"slug": row.slug, "name": row.name, "cells": cells}

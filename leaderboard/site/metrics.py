@@ -81,11 +81,12 @@ def written(value: float | None, scale: str) -> str:
         return DASH
     if scale == "percent":
         return f"{100 * value:.1f}"
-    return f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
+    shown = f"{value:.2f}"
+    return "0.00" if shown == "-0.00" else shown.replace("-", "\N{MINUS SIGN}")
 
 
 def interval(low: float | None, high: float | None, scale: str) -> str:
     """Return a 95 % interval as pages show it, or an empty string where there is none."""
     if low is None or high is None:
         return ""
-    return f"{written(low, scale)} to {written(high, scale)}"
+    return f"[{written(low, scale)}, {written(high, scale)}]"

@@ -36,6 +36,7 @@ def environment() -> Environment:
     made.tests["words"] = lambda value: isinstance(value, Text)
     made.filters["breakable"] = breakable
     made.filters["heat"] = heat
+    made.filters["shortly"] = lambda reason: reason.partition(" (")[0]
     made.filters["thousands"] = lambda value: f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
     return made
 

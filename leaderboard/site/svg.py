@@ -9,6 +9,7 @@ from markupsafe import Markup, escape
 
 from .metrics import written
 from .tables import Estimate
+from .wording import mark
 
 
 def element(tag: str, *children: Markup | str, **attributes: str | float | None) -> Markup:
@@ -116,10 +117,10 @@ def _axes() -> list[Markup]:
             text_anchor="middle",
             class_="hint",
         ),
-        element("text", "Unsafe compliance", x=_px(0.5), y=_HEIGHT - 12, text_anchor="middle", class_="axis"),
+        element("text", mark("Unsafe compliance"), x=_px(0.5), y=_HEIGHT - 12, text_anchor="middle", class_="axis"),
         element(
             "text",
-            "Over-refusal",
+            mark("Over-refusal"),
             x=16,
             y=_py(0.5),
             transform=f"rotate(-90 16 {_py(0.5):g})",

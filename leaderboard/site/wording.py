@@ -80,6 +80,7 @@ def _said(marked: str, interface: Interface, path: str) -> str:
         return {
             "base": "" if english else "../",
             "lang": interface.code,
+            "name": interface.name,
             "dir": interface.direction,
             "english": "" if english else ' lang="en" dir="ltr"',
             "current": ' aria-current="true"' if rest == interface.code else "",
