@@ -53,19 +53,13 @@ def test_where_nothing_is_planted_shuffles_do_as_well(make_record: Any) -> None:
 
 
 def test_answers_of_several_runs_to_one_prompt_are_shuffled_together(make_record: Any) -> None:
-    """Five models agree on which prompts to refuse, for no reason that a word gives: 300 answers, but 60 prompts."""
-    import numpy as np
-
-    significant = 0
-    for trial in range(4):
-        rng = np.random.default_rng(trial)
-        prompts = asked(make_record, None)[1]
-        sides = rng.permutation([NO, YES] * 30)
-        runs = [make_record(i, "comply", side) for i, side in enumerate(sides) for _ in range(5)]
-        found = predicted(runs, prompts)
-        assert (found.n, len(prompts)) == (300, 60)
-        significant += found.p is not None and found.p < 0.05
-    assert significant <= 1
+    """Five models that answer alike are 300 answers, but chance can do as much with 60 prompts as it could with one."""
+    records, prompts = asked(make_record, None)
+    one, five = predicted(records, prompts), predicted([r for r in records for _ in range(5)], prompts)
+    assert (one.n, five.n) == (60, 300)
+    assert one.baseline is not None
+    assert five.baseline is not None
+    assert five.baseline - 0.5 > 0.75 * (one.baseline - 0.5)
 
 
 def test_translations_of_a_prompt_do_not_leak_from_fold_to_fold(make_record: Any) -> None:

@@ -1,0 +1,233 @@
+"""The commands that turn runs into numbers: `compare`, `power`, `predict` and the ways of `score`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from refusalatlas.cli import cli
+from refusalatlas.records import Record
+
+NO, YES = "full_refusal", "compliant"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+def lines(done: Result) -> list[dict[str, Any]]:
+    assert done.exit_code == 0, done.output
+    return [json.loads(line) for line in done.output.splitlines()]
+
+
+def records(make: Any, refused: dict[str, int], n: int = 40, **fields: Any) -> list[Record]:
+    """Harmless requests of which, in each language, the first so many are refused; harmful ones are all refused."""
+    return [
+        make(i, expected, NO if expected == "refuse" or i < count else YES, language=code, **fields)
+        for code, count in refused.items()
+        for i in range(n)
+        for expected in ("refuse", "comply")
+    ]
+
+
+@pytest.fixture
+def careful(make_record: Any, write_run: Any) -> Path:
+    return Path(write_run("careful", records(make_record, {"en": 4, "sw": 30}, provider="one.example")))
+
+
+@pytest.fixture
+def open_(make_record: Any, write_run: Any) -> Path:
+    return Path(write_run("open", records(make_record, {"en": 3, "sw": 5})))
+
+
+# compare
+
+
+def test_compare_says_a_sentence_for_each_language(careful: Path, open_: Path) -> None:
+    said = run("compare", careful, open_).output.splitlines()
+    assert said[0] == "careful against open"
+    assert said[1].startswith("  pairs: over_refusal over all languages: careful is 32 points higher than open (95 %")
+    assert said[2] == (
+        "  pairs: over_refusal in en: no difference that these 40 items could show; they could show one of 19 points."
+    )
+    assert said[3].startswith("  pairs: over_refusal in sw: careful is 62 points higher than open")
+
+
+def test_compare_as_json_has_interval_and_adjusted_p(careful: Path, open_: Path) -> None:
+    rows = lines(run("compare", careful, open_, "--format", "json"))
+    swahili = next(r for r in rows if (r["metric"], r["place"]) == ("over_refusal", "sw"))
+    assert swahili["difference"] == pytest.approx(25 / 40)
+    assert swahili["low"] < 25 / 40 < swahili["high"]
+    assert swahili["p_holm"] == pytest.approx(2 * swahili["p"])  # English has a p-value too
+    assert (swahili["first"], swahili["second"], swahili["variant"]) == ("careful", "open", "base")
+
+
+def test_compare_sets_the_first_against_each_of_the_others(careful: Path, open_: Path) -> None:
+    rows = lines(run("compare", careful, open_, careful, "--format", "json"))
+    assert len({r["second"] for r in rows}) == 2
+
+
+def test_compare_needs_two_runs(careful: Path) -> None:
+    done = run("compare", careful)
+    assert done.exit_code == 2
+    assert "name at least two runs" in done.output
+
+
+def test_compare_of_an_unknown_track_is_one_line(careful: Path, open_: Path) -> None:
+    done = run("compare", careful, open_, "--track", "pears")
+    assert done.exit_code == 1
+    assert "did you mean pairs" in str(done.exception) + done.output
+
+
+# power
+
+
+def test_power_says_what_forty_seeds_can_show() -> None:
+    said = run("power", "--seeds", 40).output.splitlines()
+    assert said[0] == "40 seeds: a rate of one half has a 95 % interval 30 points wide."
+    assert said[1] == "Two models that differ on 30% of them are told apart from 24 points on (power 80%)."
+
+
+def test_power_says_how_many_a_difference_needs() -> None:
+    """Connor (1987): 56.5 pairs for a difference of .2 at a discordance of .3."""
+    (found,) = lines(run("power", "--difference", 0.2, "--discordance", 0.3, "--format", "json"))
+    assert found["seeds_needed"] == 57
+
+
+def test_power_of_five_seeds_is_none() -> None:
+    said = run("power", "--seeds", 5).output
+    assert "cannot be told apart" in said
+    (found,) = lines(run("power", "--seeds", 5, "--format", "json"))
+    assert found["detectable_difference"] is None
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--seeds", 0], ["--difference", 0.4], ["--discordance", 0], ["--power", 1], ["--difference", "x"]]
+)
+def test_power_refuses_what_makes_no_sense(arguments: list[object]) -> None:
+    assert run("power", *arguments).exit_code == 2
+
+
+# predict
+
+
+@pytest.fixture
+def secretive(make_record: Any, write_run: Any) -> Path:
+    """Whatever is called secret is refused."""
+    rows = [make_record(i, "comply", NO if i % 2 else YES) for i in range(40)]
+    prompts = {r.id: f"Andika {['barua', 'picha', 'wimbo'][i % 3]} {'siri' if i % 2 else 'wazi'}"
+               for i, r in enumerate(rows)}  # fmt: skip
+    return Path(write_run("secretive", rows, prompts))
+
+
+def test_predict_names_the_word_and_the_baseline(secretive: Path) -> None:
+    said = run("predict", secretive, "--permutations", 20, "--top", 2).output
+    assert said.startswith("sw: 20 of 40 decided answers are refusals\n  AUC 1.00 out of fold (shuffled: 95 % below 0.")
+    assert "  siri  (20 prompts)" in said
+    assert "by category: fraud 20/40" in said
+
+
+def test_predict_as_json(secretive: Path) -> None:
+    (found,) = lines(run("predict", secretive, "--permutations", 20, "--format", "json"))
+    assert (found["language"], found["n"], found["refused"], found["reason"]) == ("sw", 40, 20, None)
+
+
+def test_predict_in_one_language(open_: Path) -> None:
+    said = run("predict", open_, "--language", "en", "--permutations", 20).output.splitlines()
+    assert said[0] == "en: 43 of 80 decided answers are refusals"
+    assert len(said) == 3  # the other language was not asked for
+
+
+def test_predict_says_why_there_is_no_model(make_record: Any, write_run: Any) -> None:
+    said = run("predict", write_run("meek", records(make_record, {"sw": 0}, 5))).output
+    assert "no model: too few prompts of either kind (5, at least 10 are needed)" in said
+
+
+def test_predict_in_a_language_that_was_not_asked(open_: Path) -> None:
+    done = run("predict", open_, "--language", "fr")
+    assert done.exit_code == 1
+    assert "no records in fr" in str(done.exception) + done.output
+
+
+# score
+
+
+def test_score_has_a_row_for_each_expectation(open_: Path) -> None:
+    rows = lines(run("score", open_, "--expectations", "--language", "sw", "--format", "json"))
+    found = {r["expected"]: r["value"] for r in rows if r["metric"] == "refusal_rate"}
+    assert found == {None: 45 / 80, "refuse": 1.0, "comply": 5 / 40}
+    assert {r["expected"] for r in rows if r["metric"] == "over_refusal"} == {None}
+
+
+def test_score_never_mixes_formats(make_record: Any, write_run: Any) -> None:
+    both = records(make_record, {"sw": 10}) + records(make_record, {"sw": 40}, variant="json")
+    folder = write_run("formats", both)
+    rows = lines(run("score", folder, "--format", "json"))
+    found = {r["variant"]: r["value"] for r in rows if (r["metric"], r["language"]) == ("over_refusal", "sw")}
+    assert found == {"base": 0.25, "json": 1.0}
+    assert "pairs (json)" in run("score", folder).output
+
+
+def test_score_marks_what_nobody_validated(open_: Path) -> None:
+    rows = [r for r in lines(run("score", open_, "--format", "json")) if r["language"] == "sw"]
+    reasons = {r["metric"]: (r["corrected"], r["corrected_reason"]) for r in rows}
+    assert reasons["over_refusal"] == (None, "unvalidated")
+    assert reasons["usable_rate"] == (None, None)
+    assert run("score", open_).output.splitlines()[-1] == (
+        "Unvalidated, so that these are the judges' findings, uncorrected: en, sw."
+    )
+
+
+def test_score_of_gaps_sets_languages_against_english(careful: Path) -> None:
+    rows = lines(run("score", careful, "--gaps", "--format", "json"))
+    found = next(r for r in rows if r["metric"] == "over_refusal")
+    assert (found["kind"], found["place"], found["against"], found["value"]) == ("language", "sw", "en", 0.65)
+    assert "language" in run("score", careful, "--gaps").output
+
+
+def test_score_of_gaps_without_any_says_what_it_takes(careful: Path) -> None:
+    done = run("score", careful, "--gaps", "--language", "sw")
+    assert done.exit_code == 1
+    assert "nothing to set side by side" in str(done.exception) + done.output
+
+
+def test_score_by_access_path_counts_answers(careful: Path, open_: Path) -> None:
+    rows = lines(run("score", careful, open_, "--access", "--format", "json"))
+    assert [(r["run"], r["provider"], r["answers"], r["refused"]) for r in rows] == [
+        ("careful", "one.example", 160, 114),
+        ("open", None, 160, 88),
+    ]
+
+
+def test_score_by_regression_has_odds_ratios(careful: Path, open_: Path) -> None:
+    pytest.importorskip("statsmodels")
+    rows = list(csv.DictReader(io.StringIO(run("score", careful, open_, "--regress", "--format", "csv").output)))
+    model = next(r for r in rows if r["factor"] == "model")
+    assert (model["level"], model["reference"]) == ("open", "careful")
+    assert float(model["high"]) < 1
+
+
+def test_score_goes_one_way_at_a_time(careful: Path) -> None:
+    done = run("score", careful, "--gaps", "--access")
+    assert done.exit_code == 2
+    assert "choose one of" in done.output
+
+
+def test_columns_are_those_of_the_page(open_: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "scores.md").read_text(encoding="utf-8")
+    for arguments in ((), ("--gaps",), ("--access",)):
+        for column in lines(run("score", open_, *arguments, "--format", "json"))[0]:
+            assert f"`{column}`" in page, column
+
+
+def test_no_output_holds_nan(careful: Path, open_: Path) -> None:
+    for arguments in (("score", careful), ("score", careful, "--gaps"), ("compare", careful, open_)):
+        for row in lines(run(*arguments, "--format", "json")):
+            assert all(math.isfinite(v) for v in row.values() if isinstance(v, float))
