@@ -29,23 +29,27 @@ def overview() -> dict[str, list[dict[str, Any]]]:
                 "direction": language.direction,
                 "default_locale": language.default_locale,
                 "pack": language.pack,
-                **_summary(items),
+                **_summary(code, items),
             }
         )
         for locale in sorted({item.locale for item in items if item.locale}):
             here = [item for item in items if item.locale == locale]
-            locales.append({"code": locale, "language": code, "region": locale.rsplit("-", 1)[1], **_summary(here)})
+            locales.append(
+                {"code": locale, "language": code, "region": locale.rsplit("-", 1)[1], **_summary(code, here)}
+            )
     return {"languages": languages, "locales": locales}
 
 
-def _summary(items: list[Any]) -> dict[str, Any]:
+def _summary(language: str, items: list[Any]) -> dict[str, Any]:
+    from ..validation import status
+
     reviewed = sum(item.reviewer is not None for item in items)
     return {
         "tracks": dict(sorted(Counter(item.track for item in items).items())),
         "items": len(items),
         "methods": dict(sorted(Counter(item.method for item in items).items())),
         "reviewed_share": round(reviewed / len(items), 4) if items else 0.0,
-        "judges": "unvalidated",
+        "judges": status(language),
     }
 
 

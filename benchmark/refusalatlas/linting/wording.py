@@ -46,6 +46,7 @@ def check_wording(sheet: Sheet) -> Iterator[Finding]:
         if sheet.language.code != "en" and sheet.english(line, key):
             yield from _check_english(line, text, sheet.english(line, key), sheet.language)
             yield from _check_kept(line, text, sheet.english(line, key))
+            yield from _check_source(line, key, sheet.english(line, key))
     yield from _check_mixture(sheet)
     if sheet.language.code != "en":
         yield from _check_lengths(sheet)
@@ -160,6 +161,15 @@ def _check_kept(line: Line, text: str, english: str) -> Iterator[Finding]:
         yield line.finding(
             "kept", f"{', '.join(lost)} of the English text {'is' if len(lost) == 1 else 'are'} lost", mend
         )
+
+
+def _check_source(line: Line, key: str, english: str) -> Iterator[Finding]:
+    """A text that was begun with `new-language` remembers what it was written from."""
+    meta = line.row.get("meta")
+    source = meta.get("source" if key == "text" else f"{key}_source") if isinstance(meta, dict) else None
+    if source is not None and source != english:
+        mend = "look whether the text still says the same, and copy the English text of now into meta"
+        yield line.finding("source", f"{key} was written from another English text", mend)
 
 
 def _check_lengths(sheet: Sheet) -> Iterator[Finding]:

@@ -65,12 +65,11 @@ def _missing_groups(
     *,
     rule: str,
 ) -> Iterator[Finding]:
-    for group in english:
-        wanted = least.get(group, 1)
-        if len(found.get(group, ())) < wanted:
-            what = f"group {group} has {len(found.get(group, ()))} of at least {wanted} entries"
-            line = line_of(path, group)
-            yield Finding("unfinished", path, line, what, "write some; the English file shows what is meant")
+    few = {group: least.get(group, 1) for group in english if len(found.get(group, ())) < least.get(group, 1)}
+    if few:
+        shown = ", ".join(f"{group} {len(found.get(group, ()))} of {wanted}" for group, wanted in few.items())
+        line = line_of(path, next(iter(few)))
+        yield Finding("unfinished", path, line, f"too few entries: {shown}", "write some; English shows what is meant")
     for group in found:
         if english and group not in english:
             yield Finding(rule, path, line_of(path, group), f"there is no group {group!r}", "see the English file")

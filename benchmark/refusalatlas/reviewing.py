@@ -1,0 +1,266 @@
+"""`refusalatlas review`: a sheet of texts for a speaker to mark, and what comes back of it.
+
+The sheet is CSV that a spreadsheet opens: UTF-8 with a byte order mark, and no cell that it would compute. What comes
+back is checked as a whole before anything is written; a sheet whose texts have changed since is refused.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .errors import AtlasError, DataError
+from .files import dumps, read_text, write_atomic
+from .languages import Language
+from .linting.sheets import Line, Sheet, read_lines, sources
+from .packs import builtin_root
+
+COLUMNS = ("file", "seed_id", "part", "English", "text", "verdict", "better wording", "note")
+VERDICTS = ("right", "wrong", "better")
+MOST_BYTES = 20_000_000
+
+_COMPUTED = frozenset("=+-@\t\r'")  # with the quote that hides the others, so that the way back is exact
+
+
+def harmless(text: str) -> str:
+    """Return a cell that no spreadsheet computes."""
+    return f"'{text}" if text[:1] in _COMPUTED else text
+
+
+def plain(cell: str) -> str:
+    """Return what `harmless` was given."""
+    return cell[1:] if cell[:1] == "'" and cell[1:2] in _COMPUTED else cell
+
+
+def sheets(language: Language) -> list[Sheet]:
+    """Return a language's files of texts.
+
+    Raises:
+        DataError: where one of their lines cannot be read.
+    """
+    found = []
+    for track, source in sources(language.folder.parents[1], builtin_root()).items():
+        path = language.folder / f"{track}.jsonl"
+        if not path.is_file():
+            continue
+        lines, bad = read_lines(path)
+        if bad:
+            raise DataError(bad[0].what, where=f"{path}:{bad[0].line or 1}", mend=bad[0].mend)
+        found.append(Sheet(language, source, path, lines))
+    return found
+
+
+def _parts(sheet: Sheet, line: Line) -> list[str]:
+    return ["text"] + (["response"] if "response" in line.row or sheet.english(line, "response") else [])
+
+
+def _seed(line: Line) -> str:
+    """Return the seed's id, with the locale where the text is of one."""
+    locale = line.row.get("locale")
+    return f"{line.row.get('seed_id')}@{locale}" if locale else str(line.row.get("seed_id"))
+
+
+def export(language: Language) -> str:
+    """Return the sheet of a language, texts that are still to be written among them."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for sheet in sheets(language):
+        for line in sheet.lines:
+            for part in _parts(sheet, line):
+                cells = (sheet.path.name, _seed(line), part, sheet.english(line, part), line.text(part), "", "", "")
+                writer.writerow([harmless(cell) for cell in cells])
+    return "\ufeff" + out.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row that came back."""
+
+    number: int
+    key: tuple[str, str, str]
+    text: str
+    verdict: str
+    better: str
+    note: str
+
+
+def read_sheet(path: Path) -> list[Row]:
+    """Return the rows of a sheet, whatever a spreadsheet made of its separators.
+
+    Raises:
+        DataError: where it is no such sheet, a verdict is none, or a better wording is missing or stands alone.
+    """
+    text = decoded(path)
+    first = text.split("\n", 1)[0]
+    delimiter = max(",;\t", key=first.count)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
+    lacking = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+    if lacking:
+        raise DataError(f"lacks the columns {', '.join(lacking)}", where=path, mend="export it again and fill that in")
+    rows, wrong = [], []
+    try:
+        for number, cells in enumerate(reader, 2):
+            row = _row(number, {name: plain((cells.get(name) or "").strip()) for name in COLUMNS})
+            wrong += [f"row {number}: {problem}" for problem in _problems(row)]
+            rows.append(row)
+    except csv.Error as error:
+        raise DataError(f"is no CSV ({error})", where=path, mend="save it as CSV") from None
+    doubled = [key for key, count in Counter(row.key for row in rows).items() if count > 1]
+    wrong += [f"{' '.join(key)} stands there twice" for key in doubled]
+    _refuse(wrong, path, "mend these rows; nothing was changed")
+    return rows
+
+
+def decoded(path: Path) -> str:
+    """Return the text of a sheet, in UTF-8 or in the UTF-16 that some spreadsheets write.
+
+    Raises:
+        DataError: where it is neither, or too large.
+    """
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise DataError("is too large for a sheet", where=path)
+        with path.open("rb") as handle:
+            start = handle.read(2)
+        if start in (b"\xff\xfe", b"\xfe\xff"):
+            return path.read_text(encoding="utf-16")
+    except OSError as error:
+        raise DataError(error.strerror or str(error), where=path) from None
+    except UnicodeError:
+        raise DataError("not UTF-16", where=path, mend="save it as CSV (UTF-8)") from None
+    return read_text(path)
+
+
+def _row(number: int, cells: Mapping[str, str]) -> Row:
+    key = (cells["file"], cells["seed_id"], cells["part"])
+    return Row(number, key, cells["text"], cells["verdict"].casefold(), cells["better wording"], cells["note"])
+
+
+def _problems(row: Row) -> list[str]:
+    if row.verdict and row.verdict not in VERDICTS:
+        return [f"verdict {row.verdict!r} is none of {', '.join(VERDICTS)}"]
+    if row.verdict == "better" and not row.better:
+        return ["better, but no better wording"]
+    if row.better and row.verdict != "better":
+        return [f"a better wording, but the verdict is {row.verdict or 'blank'}"]
+    if row.verdict == "right" and not row.text:
+        return ["right, but the text is not written yet"]
+    return []
+
+
+def _refuse(wrong: Sequence[str], path: Path, mend: str) -> None:
+    if wrong:
+        more = f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+        raise DataError(f"{'; '.join(wrong[:5])}{more}", where=path, mend=mend)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What taking a sheet back changes.
+
+    Attributes:
+        files: New content of each file that changes.
+        counts: Rows by verdict; blank ones count as ``unread``.
+        wrong: The rows marked wrong, as ``file seed part: note``, for whoever mends them.
+        reviewed: How many texts now have the reader's name.
+    """
+
+    files: Mapping[Path, str]
+    counts: Mapping[str, int]
+    wrong: tuple[str, ...] = field(default=())
+    reviewed: int = 0
+
+
+def take_back(language: Language, path: Path, *, reviewer: str | None = None, writer: str | None = None) -> Taken:
+    """Return what a sheet that came back changes; `save` writes it.
+
+    A reader's name goes to the texts that they marked right or better, never to others, and to a conversation only
+    where both of its parts were marked so. A writer's better wordings become theirs: author, ``translated``, no reader
+    yet.
+
+    Args:
+        language: The language.
+        path: The sheet.
+        reviewer: The person who has read the texts.
+        writer: The person who has written them; either this or `reviewer`.
+
+    Raises:
+        AtlasError: where a name is no name, or the reader would review their own text.
+        DataError: where the sheet is wrong, or does not fit the texts of now.
+    """
+    from .linting.provenance import is_name
+
+    name = reviewer or writer or ""
+    if bool(reviewer) == bool(writer):
+        raise AtlasError("is it read or written?", mend="give either --reviewer or --writer")
+    if not is_name(name):
+        raise AtlasError(f"{name!r} is nobody's name", mend="give the name of the person")
+    rows = {row.key: row for row in read_sheet(path)}
+    wrong: list[str] = []
+    files: dict[Path, str] = {}
+    known: set[tuple[str, str, str]] = set()
+    reviewed = 0
+    for sheet in sheets(language):
+        changed: dict[int, dict[str, Any]] = {}
+        for line in sheet.lines:
+            found = {part: rows.get((sheet.path.name, _seed(line), part)) for part in _parts(sheet, line)}
+            known |= {(sheet.path.name, _seed(line), part) for part in found}
+            given = {part: row for part, row in found.items() if row is not None}
+            wrong += _conflicts(line, given, reviewer)
+            new = _applied(line, given, complete=len(given) == len(found), reviewer=reviewer, writer=writer)
+            if new != line.row:
+                changed[line.number] = new
+                reviewed += reviewer is not None and new["reviewer"] == reviewer != line.row.get("reviewer")
+        if changed:
+            files[sheet.path] = _with_lines(sheet.path, changed)
+    wrong += [f"row {row.number}: there is no {' '.join(key)}" for key, row in rows.items() if key not in known]
+    _refuse(wrong, path, f"export it again with `refusalatlas review {language.code}`; nothing was changed")
+    counts = Counter(row.verdict or "unread" for row in rows.values())
+    marked = tuple(f"{' '.join(row.key)}: {row.note or 'no note'}" for row in rows.values() if row.verdict == "wrong")
+    return Taken(files, dict(counts), marked, reviewed)
+
+
+def _conflicts(line: Line, given: Mapping[str, Row], reviewer: str | None) -> Iterable[str]:
+    for part, row in given.items():
+        if row.text != line.text(part):
+            yield f"row {row.number}: the text of {line.row.get('seed_id')} has changed since"
+        if reviewer and row.verdict in ("right", "better") and reviewer.casefold() == line.text("author").casefold():
+            yield f"row {row.number}: {reviewer} wrote this text; somebody else has to read it"
+
+
+def _applied(
+    line: Line, given: Mapping[str, Row], *, complete: bool, reviewer: str | None, writer: str | None
+) -> dict[str, Any]:
+    """Return a line's row with what was marked in it."""
+    new = dict(line.row)
+    better = {part: row.better for part, row in given.items() if row.verdict == "better"}
+    new.update(better)
+    if writer and better:
+        new.update(method="translated", author=writer, reviewer=None)
+    if reviewer and given:
+        read = complete and all(row.verdict in ("right", "better") for row in given.values())
+        if read:
+            new["reviewer"] = reviewer
+        elif better:
+            new["reviewer"] = None  # whoever had read it has not read this wording
+    return new
+
+
+def _with_lines(path: Path, changed: Mapping[int, Mapping[str, Any]]) -> str:
+    """Return a file's text with some lines exchanged and all others as they were."""
+    lines = read_text(path).split("\n")
+    for number, row in changed.items():
+        lines[number - 1] = dumps(row)
+    return "\n".join(lines)
+
+
+def save(taken: Taken) -> None:
+    """Write the files that a sheet changes; each whole or not at all."""
+    for path, text in taken.files.items():
+        write_atomic(path, text)
