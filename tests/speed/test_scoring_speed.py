@@ -51,7 +51,7 @@ def seconds(work: Callable[[], Any], times: int = 3) -> float:
 
 
 def looped(outcomes: list[float], clusters: list[str], replicates: int, seed: int) -> list[float]:
-    """Return the replicates of a cluster bootstrap as one first writes it: draw clusters, put their answers together."""
+    """Return the replicates of a cluster bootstrap as one first writes it: draw clusters, join their answers."""
     rng = np.random.default_rng(seed)
     members: dict[str, list[float]] = {}
     for outcome, cluster in zip(outcomes, clusters, strict=True):

@@ -142,7 +142,7 @@ def clustered_difference(
         reason = f"too few seeds ({len(columns)}, at least {MIN_CLUSTERS} are needed)"
         return Estimate(value, None, None, n, None, method, reason)
     contributions = shares(first, first_seeds, columns) - shares(second, second_seeds, columns)
-    moved = int((np.abs(contributions) > NOTHING).sum())
+    moved = _moved(first, first_seeds, second, second_seeds)
     if 0 < moved < MIN_EVENTS:
         return Estimate(value, None, None, n, None, method, f"too few seeds differ (under {MIN_EVENTS:.0f})")
     weights = draw_weights(len(columns), replicates, seed)
@@ -152,6 +152,14 @@ def clustered_difference(
     if bounds is None:
         return Estimate(value, None, None, n, None, method, "no variation")
     return Estimate(value, *bounds, n, None, method)
+
+
+def _moved(
+    first: Sequence[float], first_seeds: Sequence[str], second: Sequence[float], second_seeds: Sequence[str]
+) -> int:
+    """Return how many seeds have another mean in the second series than in the first, or are missing from one."""
+    a, b = seed_means(first, first_seeds), seed_means(second, second_seeds)
+    return sum(seed not in a or seed not in b or abs(a[seed] - b[seed]) > NOTHING for seed in a.keys() | b.keys())
 
 
 def pairs_needed(difference: float, discordance: float, *, power: float = 0.8, alpha: float = 0.05) -> float:

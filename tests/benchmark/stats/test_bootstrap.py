@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refusalatlas.stats.bootstrap import draw_weights, percentile_interval, positions, replicate_means, youden
+from refusalatlas.stats.bootstrap import (
+    draw_weights,
+    expanded_interval,
+    percentile_interval,
+    positions,
+    replicate_means,
+    shares,
+    youden,
+)
 from refusalatlas.stats.intervals import MIN_CLUSTERS, Estimate
 
 
@@ -34,6 +42,38 @@ def test_a_replicate_without_answers_is_left_out() -> None:
 
 def test_draws_that_do_not_vary_have_no_interval() -> None:
     assert percentile_interval(np.array([0.5, 0.5, np.nan])) is None
+
+
+def test_shares_add_up_to_no_error() -> None:
+    found = shares([1.0, 0.0, 1.0, 0.0], ["a", "a", "b", "c"], positions("abc"))
+    assert found.tolist() == [0.0, 0.125, -0.125]  # (1 - .5 + 0 - .5) / 4, (1 - .5) / 4, (0 - .5) / 4
+
+
+def test_percentiles_are_expanded_by_hand() -> None:
+    """Ten clusters that add alike: sqrt(10/9) x t(9 degrees) / z = 1.0541 x 2.2622 / 1.96 = 1.2166."""
+    draws = np.linspace(-0.1, 0.3, 401)
+    low, high = expanded_interval(0.1, draws, np.array([0.01, -0.01] * 5)) or (0.0, 0.0)
+    assert (low, high) == pytest.approx((0.1 - 0.19 * 1.2166, 0.1 + 0.19 * 1.2166), abs=1e-4)
+
+
+def test_variance_from_one_cluster_makes_the_interval_much_wider() -> None:
+    draws = np.linspace(-0.1, 0.3, 401)
+    even = expanded_interval(0.1, draws, np.full(40, 0.01))
+    lone = expanded_interval(0.1, draws, np.array([0.1, *[0.001] * 39]))
+    assert even is not None
+    assert lone is not None
+    assert lone[1] - lone[0] > 2 * (even[1] - even[0])
+
+
+def test_expanded_interval_stays_within_what_can_be() -> None:
+    """.9 - (.9 - .61) x sqrt(40/39) x t(2 degrees) / z = .9 - .29 x 1.0127 x 4.3027 / 1.96 = .255."""
+    found = expanded_interval(0.9, np.linspace(0.6, 1.0, 401), np.array([0.1, *[0.001] * 39]))
+    assert found == (pytest.approx(0.255, abs=1e-3), 1.0)
+
+
+@pytest.mark.parametrize("draws", [np.full(50, 0.3), np.full(50, np.nan), np.linspace(0, 1, 50)])
+def test_what_does_not_vary_has_no_interval(draws: np.ndarray) -> None:
+    assert expanded_interval(0.3, draws, np.zeros(30)) is None
 
 
 def _paired(harmful: Sequence[float], benign: Sequence[float]) -> Estimate:

@@ -159,3 +159,23 @@ def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:
         naive += low <= 0.3 <= high
     assert covered / 400 > 0.92
     assert naive / 400 < 0.9
+
+
+@pytest.mark.parametrize("size", [2, 12, 52])
+def test_seeds_are_never_taken_to_be_unlike_themselves(size: int) -> None:
+    """Answers that show no correlation at all still count as if two of a seed had one of .2: n / (1 + (m - 1) / 5)."""
+    outcomes = [float(i % 5 == 0) for i in range(40 * size)]  # clusters are as alike as can be, not quite the same
+    found = design(outcomes, [f"c{i // size}" for i in range(40 * size)])
+    assert found.n_eff == pytest.approx(40 * size / (1 + (size - 1) * 0.2))
+
+
+def test_rate_that_hides_a_rare_kind_of_seed_is_covered() -> None:
+    """One seed in twelve triggers in 30 % of 52 languages, the rest in 2.7 %: 20 seeds often hold none of that kind."""
+    rng = np.random.default_rng(12)
+    clusters = [f"c{i // 52}" for i in range(20 * 52)]
+    missed = 0
+    for _ in range(200):
+        own = np.where(rng.random(20) < 1 / 12, 0.3, 0.02727)
+        found = clustered_rate((rng.random((20, 52)) < own[:, None]).astype(float).ravel().tolist(), clusters)
+        missed += found.low is not None and found.high is not None and not found.low <= 0.05 <= found.high
+    assert missed <= 14  # without the least correlation 38 of these trials miss

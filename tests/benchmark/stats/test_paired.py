@@ -116,6 +116,17 @@ def test_shared_seeds_cancel_out_of_a_difference() -> None:
     assert paired.high - paired.low < 0.6 * (unpaired.high - unpaired.low)  # type: ignore[operator]
 
 
+@pytest.mark.parametrize(("moved", "reason"), [(0, "no variation"), (3, "too few seeds differ (under 4)"), (4, None)])
+def test_difference_that_few_seeds_make_has_no_interval(moved: int, reason: str | None) -> None:
+    seeds = [f"s{i // 3}" for i in range(120)]
+    first = [float(i % 3 == 0) for i in range(120)]
+    second = [0.0 if i < 3 * moved else value for i, value in enumerate(first)]
+    found = clustered_difference(first, seeds, second, seeds)
+    assert found.value == pytest.approx(moved / 120)
+    assert found.reason == reason
+    assert (found.low is None) == (reason is not None)
+
+
 def test_connors_sample_size() -> None:
     """Connor (1987): n = (1.96 sqrt(.3) + .8416 sqrt(.3 - .04))^2 / .04 = 56.5 pairs."""
     assert pairs_needed(0.2, 0.3) == pytest.approx(56.46, abs=0.05)
