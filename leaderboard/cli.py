@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from pathlib import Path
 
@@ -20,15 +21,25 @@ _FORMAT = click.option("--format", "format_", type=click.Choice(["text", "json"]
 @click.option("--submitter", default="anonymous", show_default=True, help="Who answers for the run.")
 @click.option("--model-name", help="ORG/MODEL, where the run does not say it well.")
 @click.option("--notes", help="What readers should know about the run.")
+@click.option("--reveal", metavar="SEED", help="For an audit: write the answers that SEED draws, to send in private.")
 @_FORMAT
 def submit(
-    run: Path, output: Path | None, submitter: str, model_name: str | None, notes: str | None, format_: str
+    run: Path,
+    output: Path | None,
+    submitter: str,
+    model_name: str | None,
+    notes: str | None,
+    reveal: str | None,
+    format_: str,
 ) -> None:
     """Make a submission of RUN, an output folder of lm_eval: records and facts, without answers or secrets."""
     from . import default_submissions
     from .submission import submit_run
 
     root = output or default_submissions()
+    if reveal is not None:
+        _reveal(run, root, reveal, format_)
+        return
     folder = submit_run(run, root, submitter=submitter, model_name=model_name, notes=notes)
     if format_ == "json":
         click.echo(json.dumps({"folder": str(folder)}, ensure_ascii=False))
@@ -36,16 +47,52 @@ def submit(
         click.echo(f"{folder}\nCheck it with `refusalatlas verify {folder}`, then open a pull request with it.")
 
 
+def _reveal(run: Path, root: Path, seed: str, format_: str) -> None:
+    from .audit import reveal, submission_of
+
+    submission = submission_of(run, root)
+    file = Path(f"revealed-{submission.run.run_id}.json")
+    count = reveal(run, submission, seed, file)
+    if format_ == "json":
+        click.echo(json.dumps({"file": str(file), "answers": count}, ensure_ascii=False))
+    else:
+        click.echo(f"{file}: {count} answers. Send it to the maintainers in private; never publish it.")
+
+
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, exists=True))
+@click.option("--against", metavar="REV", help="Check only what was added since REV; nothing else may have changed.")
+@click.option(
+    "--audit",
+    "revealed",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Revealed answers of the one run that PATHS names.",
+)
+@click.option("--seed", help="The seed that the audit was drawn by.")
 @_FORMAT
 @click.pass_context
-def verify(context: click.Context, paths: tuple[Path, ...], format_: str) -> None:
+def verify(
+    context: click.Context,
+    paths: tuple[Path, ...],
+    against: str | None,
+    revealed: Path | None,
+    seed: str | None,
+    format_: str,
+) -> None:
     """Check submissions (PATHS: submissions, model or run folders); exit code 3 where there are findings."""
     from . import default_submissions
-    from .verify import verify_paths
+    from .verify import verify_added, verify_audit, verify_paths
 
-    report = verify_paths(paths or (default_submissions(),))
+    if revealed is not None:
+        if seed is None or len(paths) != 1 or against is not None:
+            raise click.UsageError("--audit takes one run folder and the --seed that was named, and no --against")
+        report = verify_audit(paths[0], revealed, seed)
+    elif against is not None:
+        if len(paths) > 1:
+            raise click.UsageError("--against takes one submissions folder")
+        report = verify_added(paths[0] if paths else default_submissions(), against)
+    else:
+        report = verify_paths(paths or (default_submissions(),))
     if format_ == "json":
         found = [finding.to_json() for finding in report.findings]
         click.echo(json.dumps({"runs": report.runs, "records": report.records, "findings": found}, ensure_ascii=False))
@@ -63,13 +110,21 @@ def verify(context: click.Context, paths: tuple[Path, ...], format_: str) -> Non
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="Submissions folder; default leaderboard/submissions.",
 )
+@click.option(
+    "--snapshot",
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="First keep the numbers under this date, beside the submissions; a snapshot is never changed.",
+)
 @_FORMAT
-def site(output: Path, submissions: Path | None, format_: str) -> None:
+def site(output: Path, submissions: Path | None, snapshot: datetime.datetime | None, format_: str) -> None:
     """Build the static site from submissions."""
     from . import default_submissions
-    from .site.build import build_site
+    from .site.build import build_site, take_snapshot
 
-    built = build_site(submissions or default_submissions(), output)
+    source = submissions or default_submissions()
+    if snapshot is not None:
+        take_snapshot(source, snapshot.date())
+    built = build_site(source, output)
     if format_ == "json":
         click.echo(json.dumps({"folder": str(output), "files": built}, ensure_ascii=False))
     else:

@@ -269,10 +269,14 @@ def ranking_of(generation: Generation, prompting: Prompting) -> Ranking:
     return Ranking(ranked=reason is None, reason=reason)
 
 
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of both files, under ``run`` and ``record``."""
+def json_schemas() -> dict[str, dict[str, Any]]:
+    """Return the JSON Schemas (2020-12) by file name, as they are published in ``leaderboard/schema``."""
+    models: dict[str, type[BaseModel]] = {"run": RunFile, "record": RecordLine}
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "run": RunFile.model_json_schema(),
-        "record": RecordLine.model_json_schema(),
+        f"{name}.schema.json": {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "version": SCHEMA_VERSION,
+            **model.model_json_schema(),
+        }
+        for name, model in models.items()
     }

@@ -32,6 +32,9 @@ from .submission import content_id
 MAX_PER_FILE = 50
 """After so many findings in one file the rest of them is counted, not listed."""
 
+MAX_WRONG = 1000
+"""After so many broken lines the rest of a file is not read."""
+
 _SLUG = re.compile(r"^[a-z0-9_][a-z0-9._-]{0,119}$")
 _BESIDE = frozenset({"README.md", ".gitkeep", ".gitignore"})
 
@@ -85,6 +88,50 @@ def verify_paths(paths: Sequence[Path]) -> Report:
             what = f"holds the same records as {first.parent.name}/{first.name}"
             findings.append(Finding(_shown(folder), what, "remove one of the two"))
     return Report(tuple(findings), len(folders), records)
+
+
+def verify_added(root: Path, revision: str) -> Report:
+    """Check the runs that were added since a revision; anything else that differs from it is a finding.
+
+    Raises:
+        AtlasError: where git does not know the revision.
+    """
+    from .against import changes
+
+    found = changes(root, revision)
+    undo = "undo it; a pull request adds runs and nothing else"
+    findings = [Finding(name, what, undo) for name, what in found.forbidden]
+    report = verify_paths(found.added)
+    for folder in found.added:
+        findings += _raised(folder)
+    return Report((*findings, *report.findings), report.runs, report.records)
+
+
+def _raised(folder: Path) -> list[Finding]:
+    try:
+        tier = read_run(folder / RUN_FILE).trust.tier
+    except DataError:
+        return []
+    if tier == "self-reported":
+        return []
+    what = f"comes in as {tier}"
+    return [Finding(_shown(folder / RUN_FILE), what, "submit it as self-reported; maintainers raise it afterwards")]
+
+
+def verify_audit(folder: Path, revealed: Path, seed: str) -> Report:
+    """Check a run, and the answers that its submitter revealed for an audit.
+
+    Raises:
+        DataError: where the file of revealed answers is broken.
+    """
+    from .audit import audit, read_revealed
+
+    findings, submission = verify_run(folder)
+    if submission is None:
+        return Report(tuple(findings), 1, 0)
+    wrong = audit(submission, read_revealed(revealed), seed)
+    findings += _capped(_shown(revealed), [Finding(_shown(revealed), what, mend) for what, mend in wrong])
+    return Report(tuple(findings), 1, len(submission.records))
 
 
 def _run_folders(path: Path, findings: list[Finding]) -> list[Path]:
@@ -167,6 +214,8 @@ def _read_records(folder: Path, findings: list[Finding]) -> tuple[_Lines | None,
                 parsed = parse_line(line, f"{_shown(path)}:{number}")
             except DataError as error:
                 wrong.append(Finding(str(error.where), error.what, "submit the run again"))
+                if len(wrong) >= MAX_WRONG:
+                    break
                 continue
             records.append(record_of(parsed))
             openings.append(parsed.openings)

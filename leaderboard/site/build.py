@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import os
 import shutil
@@ -10,14 +11,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from refusalatlas.leaderboard.everyeval import export
+
 from refusalatlas.errors import AtlasError
+from refusalatlas.files import dumps
 from refusalatlas.languages import load_languages
 
 from . import comparing, heat, places, runs, views
 from .gather import Atlas, Entry, gather
 from .judging import cards_folder, read_cards
 from .render import STATIC, environment
-from .snapshots import read_snapshots, steps
+from .snapshots import read_snapshots, steps, write_snapshot
 from .tables import Table, to_csv, to_json
 from .wording import interfaces, speak
 
@@ -51,6 +55,15 @@ def build_site(submissions: Path, output: Path, *, workers: int | None = None) -
         return sum(path.is_file() for path in folder.rglob("*"))
 
 
+def take_snapshot(submissions: Path, date: datetime.date) -> Path:
+    """Keep the numbers of today's overview under a date, beside the submissions, and return the file.
+
+    Raises:
+        AtlasError: where there is a snapshot of that date already, or a submission is broken.
+    """
+    return write_snapshot(gather(submissions), submissions.parent / "snapshots", date)
+
+
 def pages(atlas: Atlas, submissions: Path) -> Iterator[File]:
     """Yield `(path, bytes)` of every file but those of runs; the same submissions give the same bytes."""
     for path in sorted(STATIC.iterdir()):
@@ -69,6 +82,11 @@ def pages(atlas: Atlas, submissions: Path) -> Iterator[File]:
             yield from _downloads(table)
     for entry in atlas.entries:
         yield from _model_page(entry, pairs)
+        for run in entry.runs:
+            yield (
+                f"data/every_eval_ever/{entry.slug}/{run.run_id}.json",
+                (dumps(export(run, entry.slug)) + "\n").encode(),
+            )
 
 
 def _codes(atlas: Atlas) -> list[str]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 import synthetic
 from hypothesis import given
 from hypothesis import strategies as st
 from refusalatlas.leaderboard.naming import model_slug
 from refusalatlas.leaderboard.redact import opening, submitted
-from refusalatlas.leaderboard.schema import OPENING, RecordLine, json_schema
+from refusalatlas.leaderboard.schema import OPENING, RecordLine, json_schemas
 from refusalatlas.leaderboard.scrub import HIDDEN, scrub, scrub_mapping
 
+from refusalatlas import leaderboard
 from refusalatlas.records import Decision, DetectedLanguage, Finding, Label
 from refusalatlas.tracks import load_items
 
@@ -142,7 +146,13 @@ def test_outcome_keeps_numbers_and_drops_sentences() -> None:
 
 
 def test_schema_for_others_forbids_unknown_fields() -> None:
-    schema = json_schema()
-    assert schema["run"]["additionalProperties"] is False
-    assert schema["record"]["additionalProperties"] is False
-    assert {"model", "records_sha256", "panel"} <= set(schema["run"]["required"])
+    run, record = json_schemas()["run.schema.json"], json_schemas()["record.schema.json"]
+    assert run["additionalProperties"] is False
+    assert record["additionalProperties"] is False
+    assert {"model", "records_sha256", "panel"} <= set(run["required"])
+
+
+def test_published_schemas_are_those_of_the_code() -> None:
+    folder = Path(leaderboard.__file__).parent / "schema"
+    published = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")}
+    assert published == json_schemas()

@@ -1,0 +1,191 @@
+"""The audit: a sample of the answers is revealed in private, must match its hashes, and is judged again.
+
+The salted hashes of a submission commit its submitter to the answers. Which of them are asked for follows from the
+records and from a seed that the auditor names after the submission stands, so that nobody could choose them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from refusalatlas.errors import AtlasError, DataError
+from refusalatlas.files import dumps, problems, write_atomic
+from refusalatlas.plugins import load_service
+from refusalatlas.records import LABELLED, REFUSED, Exchange, Record, salted_hash
+
+from .storage import Submission, read_bounded, read_submission, run_folders
+
+SHARE = 0.05
+LEAST = 20
+MAX_FILE = 64 * 2**20
+_SALT = r"^[0-9a-f]{32}$"
+
+
+class RevealedLine(BaseModel):
+    """One answer that was asked for, with the prompt it is an answer to and the salt of its hash."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: Annotated[str, Field(max_length=300)]
+    sample: Annotated[int, Field(ge=0, le=64)]
+    prompt: Annotated[str, Field(max_length=200_000)]
+    response: Annotated[str, Field(max_length=2_000_000)]
+    salt: Annotated[str, Field(pattern=_SALT)]
+
+
+class RevealedFile(BaseModel):
+    """What ``submit --reveal`` writes: never to be published."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    records_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    seed: Annotated[str, Field(min_length=1, max_length=200)]
+    answers: Annotated[tuple[RevealedLine, ...], Field(max_length=100_000)]
+
+
+def drawn(records: Sequence[Record], records_sha256: str, seed: str) -> list[tuple[str, int]]:
+    """Return which answers an audit asks for: 5 % of them, at least twenty, in the order of a keyed hash.
+
+    Args:
+        records: The records of the submission.
+        records_sha256: Their hash, as ``run.json`` states it.
+        seed: Anything that nobody knew when the submission was made, such as a later lottery number.
+    """
+    answers = [(record.id, sample) for record in records for sample in range(len(record.decisions))]
+    wanted = min(len(answers), max(LEAST, math.ceil(SHARE * len(answers))))
+
+    def key(answer: tuple[str, int]) -> str:
+        return hashlib.sha256(f"{records_sha256}\n{seed}\n{answer[0]}\n{answer[1]}".encode()).hexdigest()
+
+    return sorted(sorted(answers, key=key)[:wanted])
+
+
+def reveal(source: Path, submission: Submission, seed: str, output: Path) -> int:
+    """Write the answers that an audit asks for, from the run folder that was submitted, and return how many they are.
+
+    Raises:
+        AtlasError: where the run is not the one that was submitted, or `output` cannot be written.
+    """
+    from refusalatlas.runs import load_run
+
+    run = load_run(source)
+    known = {record.id: record for record in run.records}
+    lines = []
+    for item, sample in drawn(submission.records, submission.run.records_sha256, seed):
+        record = known.get(item)
+        if record is None or sample >= len(record.provenance) or record.provenance[sample].salt is None:
+            raise AtlasError(
+                f"does not hold the answer to {item}", where=source, mend="name the run that was submitted"
+            )
+        lines.append(
+            RevealedLine(
+                id=item,
+                sample=sample,
+                prompt=run.prompts.get(item, ""),
+                response=run.responses[item][sample],
+                salt=record.provenance[sample].salt,
+            ).model_dump()
+        )
+    write_atomic(
+        output, dumps({"records_sha256": submission.run.records_sha256, "seed": seed, "answers": lines}) + "\n"
+    )
+    return len(lines)
+
+
+def submission_of(source: Path, root: Path) -> Submission:
+    """Return the submission that was made of a run.
+
+    Raises:
+        AtlasError: where no submission below `root` commits to the run's answers.
+    """
+    from refusalatlas.runs import load_run
+
+    hashes = {record.id: [p.response_sha256 for p in record.provenance] for record in load_run(source).records}
+    for folder in run_folders(root):
+        submission = read_submission(folder)
+        if all(hashes.get(r.id) == [p.response_sha256 for p in r.provenance] for r in submission.records):
+            return submission
+    raise AtlasError("was not submitted", where=source, mend=f"name the run that a submission in {root} was made of")
+
+
+def read_revealed(path: Path) -> RevealedFile:
+    """Return a file of revealed answers.
+
+    Raises:
+        DataError: where it is too large or not such a file.
+    """
+    try:
+        return RevealedFile.model_validate_json(read_bounded(path, MAX_FILE))
+    except (ValidationError, json.JSONDecodeError) as error:
+        what = "; ".join(problems(error)[:5]) if isinstance(error, ValidationError) else str(error)
+        raise DataError(what, where=path, mend="make it with `refusalatlas submit RUN --reveal SEED`") from None
+
+
+def audit(submission: Submission, revealed: RevealedFile, seed: str) -> Iterator[tuple[str, str]]:
+    """Yield `(what is wrong, how to mend it)` of revealed answers against the submission that they belong to.
+
+    Args:
+        submission: The submission.
+        revealed: What its submitter sent.
+        seed: The seed that the auditor named.
+    """
+    again = "ask the submitter for the right answers; without them the run stays self-reported"
+    if revealed.records_sha256 != submission.run.records_sha256 or revealed.seed != seed:
+        yield "was revealed for another submission or seed", again
+        return
+    records = {record.id: record for record in submission.records}
+    asked = drawn(submission.records, submission.run.records_sha256, seed)
+    given = {(line.id, line.sample): line for line in revealed.answers}
+    if len(given) != len(revealed.answers):
+        yield "reveals an answer twice", again
+    for item, sample in asked:
+        if (item, sample) not in given:
+            yield f"does not reveal answer {sample + 1} to {item}", again
+    matching = []
+    for item, sample in asked:
+        line = given.get((item, sample))
+        if line is None:
+            continue
+        stated = records[item].provenance[sample]
+        if salted_hash(line.response, line.salt) != stated.response_sha256 or len(line.response) != stated.length:
+            yield f"the revealed answer to {item} does not match its hash", again
+        else:
+            matching.append(line)
+    yield from _judged_again(submission, matching)
+
+
+def _judged_again(submission: Submission, lines: Sequence[RevealedLine]) -> Iterator[tuple[str, str]]:
+    records = {record.id: record for record in submission.records}
+    chosen = [line for line in lines if records[line.id].decisions[line.sample].condition in LABELLED]
+    if not chosen:
+        return
+    name = submission.run.panel.name
+    try:
+        panel = load_service("load_panel")(name)
+    except AtlasError as error:
+        yield f"panel {name}: {error.what}", "judge the run again with a panel that is released"
+        return
+    exchanges = [
+        Exchange(
+            line.id,
+            line.prompt,
+            line.response,
+            records[line.id].language,
+            records[line.id].provenance[line.sample].finish_reason,
+        )
+        for line in chosen
+    ]
+    for line, decision in zip(chosen, panel.judge(exchanges), strict=True):
+        stated = records[line.id].decisions[line.sample]
+        if stated.label is None or decision.label is None:
+            continue
+        if (stated.label in REFUSED) != (decision.label in REFUSED):
+            what = f"the answer to {line.id} is {stated.label} in the records, but judged again {decision.label}"
+            yield what, "judge the run again with `refusalatlas judge`, then submit it"
