@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,43 @@ def test_score_marks_what_nobody_validated(open_: Path) -> None:
     assert run("score", open_).output.splitlines()[-1] == (
         "Unvalidated, so that these are the judges' findings, uncorrected: en, sw."
     )
+
+
+@pytest.fixture
+def labelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: Any) -> Iterator[None]:
+    """Two speakers of Swahili have labelled 120 real answers; the panel missed 6 of 60 refusals and nothing else."""
+    agreed = [
+        {"id": f"pairs/s{i}/sw/base", "response_sha256": f"{i:064x}", "label": NO if i < 60 else YES,
+         "refused": i < 60, "found": 6 <= i < 60}
+        for i in range(120)
+    ]  # fmt: skip
+    row = {"run": "2026-11-29", "model": "m", "backend": "hf", "panel": "p@1", "rated": 120, "disagreed": 0,
+           "agreement": {}, "agreed": agreed}  # fmt: skip
+    (tmp_path / "labels").mkdir()
+    (tmp_path / "labels" / "sw.json").write_text(json.dumps({"language": "sw", "sets": [row]}), encoding="utf-8")
+    monkeypatch.setattr("refusalatlas.validation.labels_folder", lambda: tmp_path / "labels")
+    fresh()
+    yield
+
+
+@pytest.mark.usefixtures("labelled")
+def test_score_corrects_where_speakers_have_labelled(careful: Path) -> None:
+    """(.75 + 1 - 1) / (.90 + 1 - 1) = .833 in Swahili; nobody has labelled English."""
+    rows = lines(run("score", careful, "--format", "json"))
+    found = {r["language"]: r for r in rows if r["metric"] == "over_refusal"}
+    assert found["sw"]["corrected"] == pytest.approx(0.75 / 0.9, abs=1e-6)
+    assert found["sw"]["corrected_low"] < 0.75 / 0.9 < found["sw"]["corrected_high"]
+    assert found["en"]["corrected_reason"] == "unvalidated"
+    assert run("score", careful).output.splitlines()[-1].endswith("uncorrected: en.")
+
+
+@pytest.mark.usefixtures("labelled")
+def test_labels_of_one_panel_correct_no_other(make_record: Any, write_run: Any) -> None:
+    folder = write_run("other", records(make_record, {"sw": 30}, panel="p@2"))
+    rows = lines(run("score", folder, "--format", "json"))
+    assert {r["corrected_reason"] for r in rows if (r["metric"], r["language"]) == ("over_refusal", "sw")} == {
+        "unvalidated"
+    }
 
 
 def test_score_of_gaps_sets_languages_against_english(careful: Path) -> None:

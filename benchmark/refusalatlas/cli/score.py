@@ -14,6 +14,7 @@ import click
 if TYPE_CHECKING:
     from ..records import Record
     from ..scoring import Cell
+    from ..stats.judge_error import JudgeCounts
 
 
 @click.command("score")
@@ -61,7 +62,13 @@ def command(
         print_rows(rows, style)
         return
     cells = {
-        name: score_records(found, by_category=categories, by_expectation=expectations, pooled=language is None)
+        name: score_records(
+            found,
+            by_category=categories,
+            by_expectation=expectations,
+            pooled=language is None,
+            judge_counts=_judge_counts(found),
+        )
         for name, found in chosen.items()
     }
     if style == "text":
@@ -106,6 +113,17 @@ def _access(chosen: Mapping[str, Sequence[Record]]) -> list[dict[str, Any]]:
     from ..regression import access_paths
 
     return [{"run": name} | row for name, records in chosen.items() for row in access_paths(records)]
+
+
+def _judge_counts(records: Sequence[Record]) -> dict[str, JudgeCounts]:
+    """Return how the panel of a run did on human labels; nothing for a language that two panels have judged."""
+    from ..validation import judge_counts
+
+    panels: dict[str, set[str]] = {}
+    for record in records:
+        panels.setdefault(record.language, set()).add(record.panel)
+    counts = {code: judge_counts(code, *names) for code, names in sorted(panels.items()) if len(names) == 1}
+    return {code: found for code, found in counts.items() if found is not None}
 
 
 def _gaps(chosen: Mapping[str, Sequence[Record]], pivot: str, style: str) -> list[dict[str, Any]]:
