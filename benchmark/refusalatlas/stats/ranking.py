@@ -16,7 +16,8 @@ def tie_groups(
     """Return groups of models that no test tells from the first of their group.
 
     Walking down the order, a model opens a new group where its paired test against the group's first one rejects.
-    The tests against one first model are a family, adjusted by Holm.
+    The first of the rest is the best by the very data that the tests use, so it is not one model that is compared but
+    any pair that might have come to be: the family is all pairs of the rest, adjusted by Holm.
 
     Args:
         order: Models, best first.
@@ -27,7 +28,9 @@ def tie_groups(
     rest = list(order)
     while rest:
         anchor, others = rest[0], rest[1:]
-        adjusted = holm([p_value(anchor, other) for other in others])
+        chosen_by_looking = len(others) * (len(others) - 1) // 2  # the pairs among the others
+        tests = [p_value(anchor, other) for other in others]
+        adjusted = holm([*tests, *[1.0] * chosen_by_looking])[: len(others)]
         cut = next((i for i, p in enumerate(adjusted) if p is not None and p < alpha), len(others))
         groups.append([anchor, *others[:cut]])
         rest = others[cut:]

@@ -235,7 +235,7 @@ def test_models_that_are_alike_are_one_tie_group(rate: float) -> None:
         order = sorted(map(str, range(6)), key=lambda name: float(means[int(name)].mean()))
 
         def p_value(first: str, second: str, means: Floats = means) -> float | None:
-            return sign_flip((means[int(first)] - means[int(second)]).tolist(), replicates=999).p
+            return sign_flip((means[int(first)] - means[int(second)]).tolist(), replicates=1999).p
 
         split += len(tie_groups(order, p_value)) > 1
     print(f"\ntie groups of six equals at {rate}: more than one in {split / TRIALS:.4f}")  # noqa: T201

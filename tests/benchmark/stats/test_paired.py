@@ -99,6 +99,22 @@ def test_sign_flip_rejects_rarely_under_the_null() -> None:
     assert rejected / 400 < 0.085  # 99.9 % bound of 5 % in 400 trials
 
 
+def test_sign_flip_of_what_no_sample_reaches_is_bounded() -> None:
+    """Forty differences of one sign: p is 2 x .5**40, and the bound 2 exp(-20) is above it and below 1 / 10,000."""
+    found = sign_flip([0.5] * 40)
+    assert found.method == "sign-flip-hoeffding"
+    assert found.p is not None
+    assert 2 * 0.5**40 < found.p == pytest.approx(2 * np.exp(-20), rel=1e-6)
+
+
+@given(st.lists(st.floats(-1, 1).filter(lambda d: d == 0 or abs(d) > 0.01), min_size=1, max_size=12))
+def test_hoeffdings_bound_is_never_below_the_exact_p(differences: list[float]) -> None:
+    found = sign_flip(differences)
+    moved = np.array([d for d in differences if d])
+    if found.p is not None:
+        assert found.p <= 2 * np.exp(-(moved.sum() ** 2) / (2 * moved @ moved)) + 1e-9
+
+
 def test_seed_means_average_within_a_seed() -> None:
     assert seed_means([1.0, 0.0, 1.0], ["b", "b", "a"]) == {"a": 1.0, "b": 0.5}
 

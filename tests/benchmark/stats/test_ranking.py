@@ -16,6 +16,12 @@ def test_holm_guards_a_group_against_many_chances() -> None:
     assert tie_groups(names, lambda _x, _y: 0.04) == [names]
 
 
+def test_best_of_many_is_no_better_for_having_been_chosen() -> None:
+    """p = .01 against the best of five: ten pairs might have come to be that, so it is no news."""
+    assert tie_groups(list("abcde"), lambda _x, y: 0.01 if y == "e" else 0.5) == [list("abcde")]
+    assert tie_groups(list("abcde"), lambda x, y: 0.004 if (x, y) == ("a", "e") else 0.5) == [list("abcd"), ["e"]]
+
+
 def test_missing_tests_do_not_split() -> None:
     assert tie_groups(["a", "b"], lambda _x, _y: None) == [["a", "b"]]
 
