@@ -25,7 +25,7 @@ from .records import (
     Panel,
     Provenance,
 )
-from .tracks import load_items
+from .tracks import get_track, load_items
 
 DEFAULT_PANEL = "offline"
 NO_PANEL = "none"
@@ -147,7 +147,10 @@ def undecided(exchange: Exchange) -> Decision:
 
 
 def process_results(doc: Mapping[str, Any], results: Iterable[Any]) -> dict[str, Any]:
-    """Return an item's record and its value for each metric (None where the item says nothing about it)."""
+    """Return an item's record and its value for each metric of its track (None where it says nothing about it).
+
+    A metric that the track does not report must not be there: lm_eval would average it, Nones and all.
+    """
     judged = list(_flat(results))
     decisions = [entry["decision"] for entry in judged]
     record = {key: doc[key] for key in RECORD_KEYS}
@@ -155,7 +158,8 @@ def process_results(doc: Mapping[str, Any], results: Iterable[Any]) -> dict[str,
     record["panel"] = judged[0]["panel"] if judged else panel_id(None)
     record["decisions"] = decisions
     record["provenance"] = [entry["provenance"] for entry in judged]
-    return {"record": record, **item_metrics(str(doc["expected"]), decisions)}
+    values = item_metrics(str(doc["expected"]), decisions)
+    return {"record": record, **{name: values[name] for name in get_track(str(doc["track"])).metrics}}
 
 
 def _flat(results: Iterable[Any]) -> Iterable[dict[str, Any]]:

@@ -14,7 +14,8 @@ from refusalatlas.generate import check_pack, find_pack, generate
 from refusalatlas.hook import task_folders
 from refusalatlas.languages import load_languages
 from refusalatlas.packs import builtin_root, locate, packs
-from refusalatlas.tracks import load_items, load_tracks, read_digests, task_name
+from refusalatlas.plugins import load_judge_classes
+from refusalatlas.tracks import languages_of, load_items, load_tracks, read_digests, task_name
 
 
 def test_built_in_pack_is_first_and_complete(fresh: Callable[[], None]) -> None:
@@ -310,3 +311,41 @@ def test_hidden_tasks_above_are_tasks_to_lm_eval(tmp_path: Path, text: str) -> N
 
     (tmp_path / "x.yaml").write_text(text, encoding="utf-8")
     assert "refusal_evil" in TaskManager(include_path=str(tmp_path), include_defaults=False).all_tasks
+
+
+BROKEN_JUDGE = (
+    "class Judge:\n    def __init__(self):\n        raise OSError('its weights are gone')\nraise ImportError('torn')\n"
+)
+
+
+def test_pack_that_is_broken_in_five_ways_is_named_five_times_and_hides_nobody(
+    packmaker: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bad YAML, wrong script, name of a built-in track, missing file, exception in its judge."""
+    folder = packmaker.breton()
+    (folder / "translations/br/language.yaml").write_text("code: [br\nname: x", encoding="utf-8")
+    language = (builtin_root() / "translations/sw/language.yaml").read_text(encoding="utf-8")
+    (folder / "translations/gv").mkdir()
+    language = language.replace("code: sw", "code: gv").replace("script: Latn", "script: Latin")
+    (folder / "translations/gv/language.yaml").write_text(language, encoding="utf-8")
+    shutil.copytree(builtin_root() / "tasks/pairs", folder / "tasks/pairs")
+    (folder / "tasks/sauna").mkdir()
+    (folder / "tasks/sauna/track.yaml").write_text(NEW_TRACK, encoding="utf-8")
+    (folder / "translations/en").mkdir()
+    (folder / "translations/en/sauna.jsonl").write_text(TEXT, encoding="utf-8")
+    (packmaker.site / "torn_judge.py").write_text(BROKEN_JUDGE, encoding="utf-8")
+    packmaker.distribution("torn", "[refusalatlas.judges]\ntorn = torn_judge:Judge\n")
+
+    assert "torn" not in load_judge_classes()
+    assert {"rules", "ngram"} <= set(load_judge_classes())
+    assert languages_of("sauna") == []
+    said = _only_ours(capsys, "breton 0.1")
+    for named in (
+        "br/language.yaml:2",
+        "script: ",
+        "track 'pairs' is there already",
+        "no such file",
+        "'torn' is skipped",
+    ):
+        assert named in said
+    assert {"br", "gv"} & set(load_languages()) == set()
