@@ -23,7 +23,7 @@ from .judging import cards_folder, read_cards
 from .render import STATIC, environment
 from .snapshots import read_snapshots, steps, write_snapshot
 from .tables import Table, to_csv, to_json
-from .wording import interfaces, speak
+from .wording import interfaces, speak, speak_all
 
 MARK = ".refusalatlas-site"
 """A file that says that a folder is a site of ours and may be replaced."""
@@ -170,8 +170,8 @@ def _model_page(entry: Entry, pairs: list[comparing.Pair]) -> Iterator[File]:
 def _everywhere(path: str, template: str, **context: object) -> Iterator[File]:
     """Yield a page in every language of the interface."""
     html = environment().get_template(template).render(**context, root="../" * path.count("/"), path=path)
-    for interface in interfaces():
-        yield f"{interface.folder}{path}", speak(html, interface, path).encode("utf-8", "replace")
+    for interface, said in zip(interfaces(), speak_all(html, interfaces(), path), strict=True):
+        yield f"{interface.folder}{path}", said.encode("utf-8", "replace")
 
 
 def _english(path: str, template: str, **context: object) -> File:

@@ -76,7 +76,7 @@ def scatter(points: Sequence[Point]) -> Markup:
     parts += [_bars(p) for p in drawn]
     parts += [_mark(p) for p in drawn]
     parts += _labels(drawn)
-    return element("svg", *parts, class_="scatter", viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="img")
+    return element("svg", *parts, class_="scatter", viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="group")
 
 
 def _described(points: Sequence[Point]) -> str:

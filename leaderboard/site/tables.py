@@ -130,7 +130,8 @@ def _number(value: float | None) -> str:
 def to_json(table: Table) -> str:
     """Return a table as JSON: ``{caption, rows: [{key: value}]}``, estimates as objects, missing values null."""
     rows = [{column.key: _json_value(row.cells.get(column.key)) for column in table.columns} for row in table.rows]
-    return json.dumps({"caption": table.caption, "rows": rows}, ensure_ascii=False, indent=1) + "\n"
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    return f'{{"caption": {json.dumps(table.caption, ensure_ascii=False)}, "rows": [\n{lines}\n]}}\n'
 
 
 def _json_value(value: Value) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,7 +70,19 @@ def speak(page: str, interface: Interface, path: str) -> str:
         interface: The language.
         path: Where the page lies, below the folder of the language.
     """
-    return _MARK.sub(lambda match: _said(match[1], interface, path), page)
+    return speak_all(page, (interface,), path)[0]
+
+
+def speak_all(page: str, spoken: Sequence[Interface], path: str) -> list[str]:
+    """Return a rendered page in several languages of the interface, in their order."""
+    pieces = _MARK.split(page)
+    marked = pieces[1::2]
+    pages = []
+    for interface in spoken:
+        said = {word: _said(word, interface, path) for word in set(marked)}
+        pieces[1::2] = [said[word] for word in marked]
+        pages.append("".join(pieces))
+    return pages
 
 
 def _said(marked: str, interface: Interface, path: str) -> str:

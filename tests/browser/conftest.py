@@ -31,15 +31,21 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="session")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a site in English and Arabic, with a slash at its end."""
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site in English and Arabic."""
     import synthetic
     from refusalatlas.leaderboard.site.build import build_site
 
     work = tmp_path_factory.mktemp("browser")
     synthetic.write_submissions(work / "submissions", work / "runs", ("en", "ar"))
     build_site(work / "submissions", work / "site")
-    handler = functools.partial(_Quiet, directory=str(work / "site"))
+    return work / "site"
+
+
+@pytest.fixture(scope="session")
+def address(site: Path) -> Iterator[str]:
+    """Its address, with a slash at its end."""
+    handler = functools.partial(_Quiet, directory=str(site))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"

@@ -2,15 +2,50 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytestmark = pytest.mark.browser
 
+AXE = Path(os.environ.get("AXE_CORE", Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"))
+
 MODELS = '[data-board="models"]'
 MATRIX = '[data-board="matrix"]'
-PAGES = ["index.html", "languages/ar.html", "models/meridian__meridian-large.html", "method.html", "data.html"]
+PAGES = [
+    "index.html",
+    "ar/index.html",
+    "languages/ar.html",
+    "locales.html",
+    "locales/ko-KR.html",
+    "models/meridian__meridian-large.html",
+    "runs/RUN.html",
+    "runs/RUN/ar.html",
+    "compare.html",
+    "compare/PAIR.html",
+    "judges.html",
+    "method.html",
+    "data.html",
+    "changelog.html",
+    "submit.html",
+]
+
+
+@pytest.fixture
+def place(site: Path) -> Callable[[str], str]:
+    """Where a page lies, whose name holds what follows from the records."""
+    run = next((site / "runs" / "meridian__meridian-large").glob("*.html"))
+    names = {"RUN": f"meridian__meridian-large/{run.stem}", "PAIR": next((site / "compare").glob("*.html")).stem}
+
+    def find(path: str) -> str:
+        for name, real in names.items():
+            path = path.replace(name, real)
+        return path
+
+    return find
 
 
 def column(page: Any, board: str, key: str) -> list[str | None]:
@@ -140,18 +175,18 @@ def test_everything_can_be_read_without_javascript(browser: Any, address: str) -
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_phone_does_not_scroll_sideways(browser: Any, address: str, path: str) -> None:
+def test_phone_does_not_scroll_sideways(browser: Any, address: str, place: Callable[[str], str], path: str) -> None:
     page = browser.new_page(viewport={"width": 390, "height": 844})
-    page.goto(address + path)
+    page.goto(address + place(path))
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.close()
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_nobody_else_is_asked(page: Any, address: str, path: str) -> None:
+def test_nobody_else_is_asked(page: Any, address: str, place: Callable[[str], str], path: str) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(address + path)
+    page.goto(address + place(path))
     page.wait_for_load_state("networkidle")
     assert asked
     assert all(url.startswith(address) for url in asked)
@@ -185,9 +220,11 @@ CONTRAST = """() => {
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", PAGES)
-def test_text_stands_out_from_its_ground(browser: Any, address: str, path: str, scheme: str) -> None:
+def test_text_stands_out_from_its_ground(
+    browser: Any, address: str, place: Callable[[str], str], path: str, scheme: str
+) -> None:
     page = browser.new_page(color_scheme=scheme)
-    page.goto(address + path)
+    page.goto(address + place(path))
     assert page.evaluate(CONTRAST) == []
     page.close()
 
@@ -229,3 +266,72 @@ def test_point_of_the_plot_leads_to_its_model(page: Any, address: str) -> None:
     page.keyboard.press("Enter")
     page.wait_for_url("**/models/kestrel__kestrel-mini.html")
     assert "kestrel-mini" in page.locator("h1").inner_text()
+
+
+def test_column_that_is_put_away_stays_away_with_the_address(page: Any, address: str) -> None:
+    page.goto(address + "index.html")
+    page.locator(f"{MODELS} .choose summary").click()
+    page.locator(f"{MODELS} .choose label", has_text="Contested").locator("input").uncheck()
+    assert head(page, "contested_rate").is_hidden()
+    assert page.locator(f"{MODELS} tbody tr").first.locator("td:visible").count() == 8
+    link = page.url
+    assert "hide=contested_rate" in link
+    page.goto("about:blank")
+    page.goto(link)
+    assert head(page, "contested_rate").is_hidden()
+    assert head(page, "over_refusal").is_visible()
+
+
+def test_records_are_filtered_by_how_they_ended(page: Any, address: str, place: Callable[[str], str]) -> None:
+    page.goto(address + place("runs/RUN/ar.html"))
+    before = page.locator(".records tbody tr:visible").count()
+    page.select_option("select[name=outcome]", "Refused")
+    shown = page.locator(".records tbody tr:visible")
+    assert 0 < shown.count() < before
+    assert page.locator(".records tbody tr:visible .missing").count() == 0
+    assert "outcome=Refused" in page.url
+
+
+def test_refusal_is_shown_in_its_own_direction_with_evidence_in_it(
+    page: Any, address: str, place: Callable[[str], str]
+) -> None:
+    page.goto(address + place("runs/RUN/ar.html"))
+    said = page.locator(".said bdi[lang=ar]").first
+    assert said.evaluate("e => getComputedStyle(e).direction") == "rtl"
+    assert said.locator("mark").count() == 1
+
+
+def test_site_is_read_in_another_language_and_stays_there(page: Any, address: str) -> None:
+    page.goto(address + "languages/ar.html")
+    page.locator(".speech summary").click()
+    page.locator(".speech a[hreflang=fr]").click()
+    page.wait_for_url("**/fr/languages/ar.html")
+    page.locator("nav a", has_text="Comparer").click()
+    page.wait_for_url("**/fr/compare.html")
+    assert page.locator("h1").inner_text() == "Comparer"
+
+
+def test_arabic_interface_runs_from_right_to_left(page: Any, address: str) -> None:
+    page.goto(address + "ar/index.html")
+    assert page.eval_on_selector("main", "e => getComputedStyle(e).direction") == "rtl"
+    assert page.eval_on_selector("svg.scatter", "e => getComputedStyle(e).direction") == "ltr"
+
+
+def test_cell_of_the_comparison_leads_to_the_two_models(page: Any, address: str) -> None:
+    page.goto(address + "compare.html")
+    page.locator(".against td a").first.click()
+    page.wait_for_url("**/compare/*--*.html")
+    assert page.locator(".words li").count() == 3
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_axe_finds_nothing_serious(browser: Any, address: str, place: Callable[[str], str], path: str) -> None:
+    if not AXE.is_file():
+        pytest.skip("no axe-core: npm install --no-save axe-core, or name axe.min.js in AXE_CORE")
+    page = browser.new_page()
+    page.goto(address + place(path))
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document)")["violations"]
+    page.close()
+    serious = [v for v in found if v["impact"] in ("serious", "critical")]
+    assert [(v["id"], v["nodes"][0]["html"][:200]) for v in serious] == []
