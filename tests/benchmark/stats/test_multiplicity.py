@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refusalatlas.stats.multiplicity import benjamini_hochberg, holm, holm_by_key
@@ -9,6 +9,7 @@ from refusalatlas.stats.multiplicity import benjamini_hochberg, holm, holm_by_ke
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=60)
 
 
+@settings(deadline=None)  # the first example imports statsmodels
 @given(P_VALUES)
 def test_holm_is_statsmodels(p_values: list[float]) -> None:
     multitest = pytest.importorskip("statsmodels.stats.multitest")
@@ -16,6 +17,7 @@ def test_holm_is_statsmodels(p_values: list[float]) -> None:
     assert holm(p_values) == pytest.approx(list(expected))
 
 
+@settings(deadline=None)
 @given(P_VALUES)
 def test_benjamini_hochberg_is_scipys(p_values: list[float]) -> None:
     from scipy.stats import false_discovery_control
