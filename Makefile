@@ -11,7 +11,7 @@ export HF_DATASETS_OFFLINE := 1
 
 help:
 	@echo "make demo       run three reference policies on three languages and build the site"
-	@echo "make test       everything that must be green: ruff, mypy, import rules, generated files, pytest"
+	@echo "make test       everything that must be green: ruff, mypy, import rules, generated files, texts, pytest"
 	@echo "make lint       the first half of it"
 	@echo "make unit       the second half of it"
 	@echo "make bench      ratios of speed"
@@ -42,6 +42,7 @@ lint: $(VENV)/.dev
 	cd build/wheel && $(abspath $(BIN))/mypy --config-file $(abspath pyproject.toml) -p refusalatlas
 	cd build/wheel && PYTHONPATH=. $(abspath $(BIN))/lint-imports --config $(abspath pyproject.toml)
 	$(BIN)/refusalatlas tasks generate --check
+	$(BIN)/refusalatlas lint
 
 unit: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 -m "not slow and not speed"
