@@ -80,7 +80,8 @@ def reveal(source: Path, submission: Submission, seed: str, output: Path) -> int
     lines = []
     for item, sample in drawn(submission.records, submission.run.records_sha256, seed):
         record = known.get(item)
-        if record is None or sample >= len(record.provenance) or record.provenance[sample].salt is None:
+        salt = record.provenance[sample].salt if record and sample < len(record.provenance) else None
+        if salt is None:
             raise AtlasError(
                 f"does not hold the answer to {item}", where=source, mend="name the run that was submitted"
             )
@@ -90,7 +91,7 @@ def reveal(source: Path, submission: Submission, seed: str, output: Path) -> int
                 sample=sample,
                 prompt=run.prompts.get(item, ""),
                 response=run.responses[item][sample],
-                salt=record.provenance[sample].salt,
+                salt=salt,
             ).model_dump()
         )
     write_atomic(
