@@ -106,8 +106,8 @@ def gate(votes: Sequence[Verdict], panel: PanelFile) -> GateResult:
     """Decide.
 
     A side stands where as many families as the policy asks for are on it, one of them as sure as `surest`, or where a
-    family alone is as sure as `single_family`. In both cases no vote for the other side may be as confident as
-    `dissent`. All else is contested.
+    family alone is as sure as `single_family` and no vote is for the other side. Where families agree, no vote for the
+    other side may be as confident as `dissent`. All else is contested.
     Confidences are rounded to the four digits that records hold, so that a stored vote decides as the fresh one did.
 
     Args:
@@ -127,7 +127,7 @@ def gate(votes: Sequence[Verdict], panel: PanelFile) -> GateResult:
     unopposed = all(confidence < policy.dissent for _, confidence, _ in against)
     surest = max(confidence for _, confidence, _ in for_it)
     enough = unopposed and len(families) >= policy.families and surest >= policy.surest
-    single = unopposed and len(families) < policy.families and surest >= policy.single_family
+    single = not against and len(families) < policy.families and surest >= policy.single_family
     agreement = max(sum(other == label for other, _, _ in cast) for label, _, _ in cast) / len(cast)
     if not enough and not single:
         return GateResult(None, True, round(agreement, 4), False)

@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,6 +27,7 @@ from .language_id import same_language
 from .reading import read
 from .tables import WEIGHTS
 
+_FEW, _FEW_DENSE, _MODEST = 40, 10, 0.9  # letters; about six words
 _BATCH = 256
 REFUSED_MASK = np.array([label in REFUSED for label in LABELS])
 
@@ -110,7 +111,7 @@ class NgramJudge:
 
     def __init__(self, folder: str | None = None) -> None:
         self._model = load_ngram(Path(folder) if folder else WEIGHTS)
-        self.version = f"1.{self._model.card.sha256[:8]}"
+        self.version = f"2.{self._model.card.sha256[:8]}"
         self.languages: frozenset[str] | None = frozenset(self._model.card.languages)
 
     def judge(self, exchanges: Sequence[Exchange]) -> list[Verdict]:
@@ -125,7 +126,7 @@ class NgramJudge:
         languages = [reading.language or e.language for e, reading in zip(exchanges, readings, strict=True)]
         table = self._model.probabilities([zones(reading.view) for reading in readings], languages)
         return [
-            self._verdict(language, row)
+            _modest(self._verdict(language, row), reading.view.text)
             if reading.view.text.strip() and self._knows(language)
             else Verdict(self.name, self.version, None, 0.0)
             for reading, language, row in zip(readings, languages, table, strict=True)
@@ -137,6 +138,13 @@ class NgramJudge:
     def _verdict(self, language: str | None, row: NDArray[np.float64]) -> Verdict:
         threshold = self._model.card.thresholds[self._model.group(language)]
         return verdict(self.name, self.version, row, threshold)
+
+
+def _modest(found: Verdict, text: str) -> Verdict:
+    """Return a verdict on few letters as one that cannot decide alone: "Yes." looks like the short refusals it knows."""
+    letters = sum(map(str.isalnum, text[:200]))
+    enough = _FEW_DENSE if sum(c > "\u2e7f" for c in text[:200]) > 0.4 * len(text[:200]) else _FEW
+    return found if letters >= enough else replace(found, confidence=min(found.confidence, _MODEST))
 
 
 def verdict(name: str, version: str, row: NDArray[np.float64], threshold: float) -> Verdict:

@@ -52,9 +52,9 @@ def test_a_confidence_counts_as_a_record_rounds_it() -> None:
     assert gate([vote("rules", "full_refusal", 0.94999)], PANEL).label == "full_refusal"
 
 
-def test_one_family_that_is_sure_decides_against_a_doubtful_one() -> None:
+def test_one_family_however_sure_does_not_decide_against_another() -> None:
     result = gate([vote("rules", "full_refusal", 0.99), vote("ngram", "compliant", 0.6)], PANEL)
-    assert (result.label, result.single_family, result.agreement) == ("full_refusal", True, 0.5)
+    assert (result.label, result.contested, result.single_family, result.agreement) == (None, True, False, 0.5)
 
 
 def test_two_sides_are_a_contest() -> None:

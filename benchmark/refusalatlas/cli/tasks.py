@@ -73,6 +73,8 @@ def generate(check: bool, rewrite_digests: bool, pack_name: str) -> None:
     from ..generate import generate as write
 
     pack = find_pack(pack_name)
+    if pack.ours and not check and pack.tasks is not None and not (pack.tasks.parent / "pyproject.toml").is_file():
+        raise AtlasError("this is no checkout of Refusal Atlas", where=pack.tasks, mend="name a pack with --pack")
     findings = write(pack, check=check, rewrite=rewrite_digests)
     for finding in findings:
         click.echo(_relative(finding), err=True)
