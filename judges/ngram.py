@@ -141,7 +141,7 @@ class NgramJudge:
 
 
 def _modest(found: Verdict, text: str) -> Verdict:
-    """Return a verdict on few letters as one that cannot decide alone: "Yes." looks like the short refusals it knows."""
+    """Return a verdict on few letters as one that cannot decide alone: "Yes." looks like a short refusal."""
     letters = sum(map(str.isalnum, text[:200]))
     enough = _FEW_DENSE if sum(c > "\u2e7f" for c in text[:200]) > 0.4 * len(text[:200]) else _FEW
     return found if letters >= enough else replace(found, confidence=min(found.confidence, _MODEST))
