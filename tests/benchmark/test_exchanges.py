@@ -20,7 +20,7 @@ LINE = {"id": "a", "prompt": "Hi", "response": "Hello", "language": "en", "finis
 
 def write(path: Path, *rows: Any) -> str:
     data = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
     return str(path)
 
 
