@@ -12,16 +12,17 @@ from refusalatlas.records import Record
 
 @dataclass(frozen=True, slots=True, order=True)
 class SuiteKey:
-    """One track and variant, in one version and language."""
+    """One track and variant, in one version and language, for one of its locales or, where that is empty, for all."""
 
     track: str
     version: str
     language: str
     variant: str
+    locale: str = ""
 
     def __str__(self) -> str:
         suffix = "" if self.variant == "base" else f" ({self.variant})"
-        return f"{self.track} {self.version} in {self.language}{suffix}"
+        return f"{self.track} {self.version} in {self.locale or self.language}{suffix}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ def by_suite(records: Iterable[Record]) -> dict[SuiteKey, list[Record]]:
     """Return records by suite, sorted."""
     found: dict[SuiteKey, list[Record]] = defaultdict(list)
     for record in records:
-        found[SuiteKey(record.track, record.version, record.language, record.variant)].append(record)
+        key = SuiteKey(record.track, record.version, record.language, record.variant, record.locale or "")
+        found[key].append(record)
     return {key: found[key] for key in sorted(found)}
 
 
@@ -47,15 +49,16 @@ def pin(key: SuiteKey) -> Pin | None:
     The digests of ``tasks/digests.json`` come first; a version that is still being worked on is pinned by its texts.
     """
     from refusalatlas.errors import AtlasError
-    from refusalatlas.tracks import item_digest, load_items, load_tracks, read_digests
+    from refusalatlas.places import items_in
+    from refusalatlas.tracks import item_digest, load_tracks, read_digests
 
-    released = read_digests().get(key.track, {}).get(key.version, {}).get(key.language)
+    released = read_digests().get(key.track, {}).get(key.version, {}).get(key.locale or key.language)
     if released is None:
         track = load_tracks().get(key.track)
         if track is None or track.version != key.version:
             return None
         try:
-            released = item_digest(load_items(key.track, key.language))
+            released = item_digest(items_in(key.track, key.language, key.locale or None))
         except AtlasError:
             return None
     return Pin(int(released["n"]), str(released["ids"]), str(released["texts"]))

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from .places import items_in
 from .plugins import load_service
 from .records import (
     LABELLED,
@@ -25,7 +26,7 @@ from .records import (
     Panel,
     Provenance,
 )
-from .tracks import get_track, load_items
+from .tracks import get_track
 
 DEFAULT_PANEL = "offline"
 NO_PANEL = "none"
@@ -62,7 +63,7 @@ def load(**options: Any) -> dict[str, Any]:
 
     current_panel()
     rows = []
-    for item in load_items(options["ra_track"], options["ra_language"]):
+    for item in items_in(options["ra_track"], options["ra_language"], options.get("ra_locale")):
         row = {key: getattr(item, key) for key in (*RECORD_KEYS, "prompt")}
         row["locale"] = item.locale or ""
         rows.append(row)

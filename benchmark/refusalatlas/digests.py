@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .tracks import Item
 
 Digests = dict[str, dict[str, dict[str, dict[str, Any]]]]
-"""``{track: {version: {language: {"n", "ids", "texts"}}}}``."""
+"""``{track: {version: {language or locale: {"n", "ids", "texts"}}}}``."""
 
 
 class _Digest(BaseModel):

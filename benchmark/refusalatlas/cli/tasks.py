@@ -19,24 +19,26 @@ def command() -> None:
 def task_rows() -> list[dict[str, Any]]:
     """Return one row a task that lm_eval will find: name, track, version, language, items and tags."""
     from ..hook import task_folders
-    from ..tracks import languages_of, load_items, load_tracks, task_name
+    from ..places import items_in, places_of
+    from ..tracks import languages_of, load_tracks, task_name
 
     folders = task_folders()
     return [
         {
-            "task": task_name(track.name, language),
+            "task": task_name(track.name, language, locale),
             "track": track.name,
             "version": track.version,
             "axis": track.axis,
             "language": language,
-            "locale": None,
+            "locale": locale,
             "variant": "base",
-            "items": len(load_items(track.name, language)),
+            "items": len(items_in(track.name, language, locale)),
             "quick": track.quick,
         }
         for track in load_tracks().values()
         for language in languages_of(track.name)
-        if any((folder / track.name / "lm_eval" / f"{language}.yaml").is_file() for folder in folders)
+        for locale in places_of(track.name, language)
+        if any((folder / track.name / "lm_eval" / f"{locale or language}.yaml").is_file() for folder in folders)
     ]
 
 
