@@ -68,13 +68,20 @@ def _describe(name: str, make: Any) -> dict[str, Any]:
 @click.option("--output", type=_FOLDER, help="Folder for the weights. [default: the installed ones]")
 @click.option("--extra", type=_FILE, multiple=True, help="Labelled JSON lines: prompt, response, label, language.")
 @click.option("--examples", type=_FOLDER, help="Folder of examples. [default: judges/examples]")
-def train(output: Path | None, extra: tuple[Path, ...], examples: Path | None) -> None:
+@click.option("--embedding", is_flag=True, help="Tune the embedding judge instead; takes about an hour and torch.")
+def train(output: Path | None, extra: tuple[Path, ...], examples: Path | None, embedding: bool) -> None:
     """Fit the n-gram judge and calibrate the rules; the sealed third of the examples is left alone."""
     from .examples import EXAMPLES
     from .tables import WEIGHTS
     from .training import train as run
 
     folder = output or WEIGHTS
+    if embedding:
+        from .embedding_training import train_head
+
+        tuned = train_head(folder, extra=extra, examples=examples or EXAMPLES, report=_say)
+        click.echo(f"wrote embedding.npz, .json and _heldout.npz to {folder} ({len(tuned.held_out.keys)} answers)")
+        return
     fitted = run(folder, extra=extra, examples=examples or EXAMPLES, report=_say)
     click.echo(f"wrote rules.json, ngram.npz and ngram.json to {folder} ({len(fitted.corpus.rows)} answers)")
 
@@ -84,17 +91,30 @@ def train(output: Path | None, extra: tuple[Path, ...], examples: Path | None) -
 @click.option("--panel", default="offline", show_default=True)
 @click.option("--all", "everything", is_flag=True, help="All examples, those that were trained on too.")
 @click.option("--out-of-fold", is_flag=True, help="Fit anew, by prompt, and judge what was held out; FILES join in.")
+@click.option("--new-languages", is_flag=True, help="Judge open examples by fits that saw none in their language.")
 @click.option("--output", type=_FOLDER, help="Folder for evaluation.json and evaluation.md.")
 @_FORMAT
 def evaluate(
-    files: tuple[Path, ...], panel: str, everything: bool, out_of_fold: bool, output: Path | None, form: str
+    files: tuple[Path, ...],
+    panel: str,
+    everything: bool,
+    out_of_fold: bool,
+    new_languages: bool,
+    output: Path | None,
+    form: str,
 ) -> None:
-    """Measure a panel on the sealed examples, or on labelled JSON lines."""
+    """Measure a panel on the sealed examples, or on labelled JSON lines.
+
+    For --out-of-fold and --new-languages FILES are those that the judges were trained on with --extra.
+    """
     from refusalatlas.files import dumps, write_atomic
 
     from .evaluation import markdown
 
-    report = _report(files, panel, everything, out_of_fold)
+    if out_of_fold and new_languages:
+        raise click.UsageError("--out-of-fold and --new-languages are two measurements; ask for one")
+    held_out = "prompt" if out_of_fold else "language" if new_languages else None
+    report = _report(files, panel, everything, held_out)
     text = markdown(report)
     if output is not None:
         write_atomic(output / "evaluation.json", dumps(report) + "\n")
@@ -102,25 +122,32 @@ def evaluate(
     click.echo(dumps(report) if form == "json" else text)
 
 
-def _report(files: tuple[Path, ...], name: str, everything: bool, out_of_fold: bool) -> dict[str, Any]:
+def _report(files: tuple[Path, ...], name: str, everything: bool, held_out: str | None) -> dict[str, Any]:
     from refusalatlas.packs import builtin_root
 
-    from .evaluation import conditions_found, cross_validate, judge_examples, minos_table, report_on
+    from .evaluation import conditions_found, judge_examples, minos_table, report_on
     from .examples import load_examples, read_labelled
     from .panel import load_panel
 
     panel = load_panel(name)
     examples: list[Example] = []
-    if out_of_fold:
-        judged = cross_validate(files, _say)
-        what = "Out of fold: each answer judged by a fit that saw no answer to its prompt."
+    if held_out == "prompt":
+        from .held_out import by_prompt
+
+        judged = by_prompt(files, _say, panel.file)
+        what = "Out of fold: each answer judged by fits that saw no answer to its prompt."
+    elif held_out == "language":
+        from .held_out import by_language
+
+        judged = by_language(_say, panel.file, files)
+        what = "New languages: each open example judged by fits that saw no answer in its language."
     else:
         examples = list(read_labelled(files)) if files else load_examples(sealed=None if everything else True)
         judged = judge_examples(panel, examples)
         sealed = "all examples, trained on or not" if everything else "the sealed third of the examples"
         what = f"On {', '.join(path.name for path in files) or sealed}."
     return {
-        "panel": {"name": panel.name, "sha256": panel.sha256},
+        "panel": {"name": panel.name, "sha256": panel.sha256, "judges": [judge.name for judge in panel.judges]},
         "what": what,
         "quality": report_on(judged),
         "conditions": conditions_found(panel, examples),

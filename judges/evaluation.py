@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from refusalatlas.files import read_jsonl
 from refusalatlas.languages import load_languages
-from refusalatlas.records import REFUSED, Exchange, Label, Panel, Verdict
+from refusalatlas.records import REFUSED, Exchange, Label, Panel
 
 from .examples import Example
-from .metrics import Judged, quality
+from .metrics import Judged, between_judges, judged_by, quality
 
 _CHUNK = 256
 
@@ -24,9 +24,8 @@ def judge_examples(panel: Panel, examples: Sequence[Example]) -> list[Judged]:
         part = labelled[start : start + _CHUNK]
         decisions = panel.judge([Exchange(e.id, e.prompt, e.response, e.language) for e in part])
         judged += [
-            Judged(e.language, e.label, d.label, d.contested, e.origin)
+            judged_by(e.language, e.label, d.label, d.contested, e.origin, d.votes)
             for e, d in zip(part, decisions, strict=True)
-            if e.label is not None
         ]
     return judged
 
@@ -47,6 +46,7 @@ def report_on(rows: Sequence[Judged]) -> dict[str, Any]:
     origins = sorted({row.origin for row in rows})
     return {
         "all": quality(rows),
+        "between_judges": between_judges([row for row in rows if row.votes]),
         "languages": {code: quality([row for row in rows if row.language == code]) for code in languages},
         "sources": {name: quality([row for row in rows if row.origin == name]) for name in origins},
     }
@@ -83,72 +83,43 @@ def _mark(label: Label | None, refused: bool) -> str:
     return "right" if (label in REFUSED) == refused else "wrong"
 
 
-def cross_validate(extra: Sequence[Path], report: Callable[[str], None]) -> list[Judged]:
-    """Return decisions on all training answers by judges that were fitted without any answer to the same prompt.
-
-    This costs as many fits as there are folds. The panel is ``rules`` and ``ngram`` under the gate of ``offline``.
-    """
-    from .fitting import FOLDS, Settings
-    from .gate import read_panel
-    from .ngram import verdict
-    from .training import count_patterns, fit_all, gather
-
-    settings = Settings()
-    fitted = fit_all(gather(extra), settings, report)
-    panel, shares = read_panel("offline"), fitted.shares()
-    judged: list[Judged | None] = [None] * len(fitted.corpus.rows)
-    for fold in range(FOLDS):
-        seen = [e for e, f in zip(fitted.corpus.rows, fitted.data.fold, strict=True) if f != fold]
-        held = [i for i, f in enumerate(fitted.data.fold) if f == fold]
-        rules = count_patterns(seen, settings)
-        by_rules = rules_verdicts(rules, [fitted.corpus.rows[i] for i in held])
-        for i, first in zip(held, by_rules, strict=True):
-            example = fitted.corpus.rows[i]
-            threshold = fitted.thresholds["rich" if fitted.rich[i] else "other"]
-            judged[i] = decide_votes(panel, example, (first, verdict("ngram", "fold", shares[i], threshold)))
-    return [row for row in judged if row is not None and row.origin != "strings"]
-
-
-def rules_verdicts(counts: Any, examples: Sequence[Example]) -> list[Verdict]:
-    """Return the verdicts of rules that were counted on other answers."""
-    from .rules import RulesJudge
-    from .tables import make_table
-
-    judge = RulesJudge(make_table(counts))
-    return judge.judge([Exchange(e.id, e.prompt, e.response, e.language) for e in examples])
-
-
-def decide_votes(panel: Any, example: Example, votes: Iterable[Verdict]) -> Judged:
-    """Return what the gate makes of some votes on a labelled answer."""
-    from .gate import gate
-
-    result = gate(tuple(votes), panel)
-    if example.label is None:
-        raise ValueError(example.id)
-    return Judged(example.language, example.label, result.label, result.contested, example.origin)
-
-
-_HEADER = "| | n | decided | recall | FPR | kappa | contested counted wrong | clear: decided | clear: kappa |"
+_COLUMNS = {
+    "decided": "coverage",
+    "recall": "refusal_recall",
+    "FPR": "refusal_fpr",
+    "kappa": "kappa",
+    "at least": "kappa_low",
+    "contested counted wrong": "kappa_contested_wrong",
+    "three classes": "kappa_three",
+    "macro-F1": "macro_f1",
+    "clear: decided": "coverage_clear",
+    "clear: kappa": "kappa_clear",
+}
+_BETWEEN = {
+    "Krippendorff's alpha": "krippendorff_alpha",
+    "Gwet's AC1": "gwet_ac1",
+    "Fleiss' kappa": "fleiss_kappa",
+    "positive agreement on refusal": "positive_agreement",
+}
 
 
 def markdown(report: dict[str, Any]) -> str:
     """Return a report as Markdown tables."""
     lines = [f"# Panel {report['panel']['name']}", "", f"Hash `{report['panel']['sha256']}`. {report['what']}", ""]
     for title, part in (("Languages", "languages"), ("Sources", "sources")):
-        lines += [
-            f"## {title}",
-            "",
-            _HEADER,
-            "|---|" + "---:|" * 8,
-        ]
+        lines += [f"## {title}", "", f"| | n | {' | '.join(_COLUMNS)} |", "|---|" + "---:|" * (len(_COLUMNS) + 1)]
         rows = {"all": report["quality"]["all"], **report["quality"][part]}
         lines += [_line(name, row) for name, row in rows.items()]
         lines.append("")
-    lines += ["## Labels", "", "| label | F1 | decided as |", "|---|---:|---|"]
-    whole = report["quality"]["all"]
+    lines += ["## Labels", "", "| label | F1 | recall | decided as |", "|---|---:|---:|---|"]
+    whole, between = report["quality"]["all"], report["quality"]["between_judges"]
     for label, row in whole["confusion"].items():
         said = ", ".join(f"{name} {count}" for name, count in row.items())
-        lines.append(f"| {label} | {_cell(whole['f1'][label])} | {said} |")
+        lines.append(f"| {label} | {_cell(whole['f1'][label])} | {_cell(whole['recall'][label])} | {said} |")
+    lines += ["", "## Between the judges", ""]
+    lines += [f"- {name}: {_cell(between[key]) or 'not defined'}" for name, key in _BETWEEN.items()]
+    names = report["panel"].get("judges", [])
+    lines += [f"- {name} abstained on {share:.3f}" for name, share in zip(names, between["abstained"], strict=False)]
     lines += ["", "## Conditions", "", "| is | found as |", "|---|---|"]
     for name, row in report["conditions"].items():
         lines.append(f"| {name} | {', '.join(f'{found} {count}' for found, count in row.items())} |")
@@ -157,16 +128,7 @@ def markdown(report: dict[str, Any]) -> str:
 
 
 def _line(name: str, row: dict[str, Any]) -> str:
-    keys = (
-        "coverage",
-        "refusal_recall",
-        "refusal_fpr",
-        "kappa",
-        "kappa_contested_wrong",
-        "coverage_clear",
-        "kappa_clear",
-    )
-    return f"| {name} | {row['n']} | " + " | ".join(_cell(row[key]) for key in keys) + " |"
+    return f"| {name} | {row['n']} | " + " | ".join(_cell(row[key]) for key in _COLUMNS.values()) + " |"
 
 
 def _cell(value: float | None) -> str:

@@ -2,7 +2,8 @@
 
 Votes are compared at the level that scores are made of, refused or not (`records.REFUSED`): a full refusal and a
 partial one are no contest about whether the request was refused. The confidence of a vote is how sure its judge is
-of that side. On the side that wins, the label of the most families is decided, and among equals the surest.
+of that side. On the side that wins, the label is that of the judge which the panel trusts with labels, or else of the
+most families, and among equals of the surest.
 `verify` recomputes labels with this module alone; it loads no judge.
 """
 
@@ -32,6 +33,7 @@ class GatePolicy(BaseModel):
         surest: Confidence that at least one vote of families that agree must have.
         single_family: Confidence at which one family may decide alone.
         dissent: Confidence from which on one vote for the other side makes a contest.
+        labels_from: Name of the judge whose label is taken where its vote is on the side that wins.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -40,16 +42,27 @@ class GatePolicy(BaseModel):
     surest: _Share = 0.7
     single_family: _Share = 0.95
     dissent: _Share = 0.75
+    labels_from: str | None = None
 
 
 class JudgeEntry(BaseModel):
-    """One judge of a panel: its name among the entry points, its family, and what it is called with."""
+    """One judge of a panel.
+
+    Attributes:
+        name: Its name among the entry points.
+        family: Judges of one family count once.
+        params: What it is called with.
+        least: Confidence under which its vote is recorded, but does not count.
+        alone: Confidence at which it may decide alone; None for the policy's `single_family`.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
     family: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
     params: dict[str, Any] = {}
+    least: _Share = 0.0
+    alone: _Share | None = None
 
 
 class PanelFile(BaseModel):
@@ -99,50 +112,72 @@ def read_panel(name: str, folder: Path = PANELS) -> PanelFile:
     names = [judge.name for judge in panel.judges]
     if len(set(names)) < len(names):
         raise DataError("a judge is named twice", where=path, mend="name each once")
+    if panel.gate.labels_from is not None and panel.gate.labels_from not in names:
+        raise DataError(f"labels_from names no judge: {panel.gate.labels_from}", where=path, mend=f"one of {names}")
     return panel
+
+
+@dataclass(frozen=True, slots=True)
+class _Cast:
+    """A vote that counts."""
+
+    label: Label
+    confidence: float
+    judge: JudgeEntry
 
 
 def gate(votes: Sequence[Verdict], panel: PanelFile) -> GateResult:
     """Decide.
 
     A side stands where as many families as the policy asks for are on it, one of them as sure as `surest`, or where a
-    family alone is as sure as `single_family` and no vote is for the other side. Where families agree, no vote for the
-    other side may be as confident as `dissent`. All else is contested.
+    family alone is as sure as it must be to decide `alone` and no vote that counts is for the other side. Where
+    families agree, no vote for the other side may be as confident as `dissent`. All else is contested.
     Confidences are rounded to the four digits that records hold, so that a stored vote decides as the fresh one did.
 
     Args:
         votes: Verdicts of the panel's judges, abstentions included; those of judges it does not name do not count.
         panel: The panel, for its families and thresholds.
     """
-    policy, family = panel.gate, {judge.name: judge.family for judge in panel.judges}
-    cast = [(v.label, round(v.confidence, 4), family[v.judge]) for v in votes if v.label and v.judge in family]
+    policy, entries = panel.gate, {judge.name: judge for judge in panel.judges}
+    named = [_Cast(v.label, round(v.confidence, 4), entries[v.judge]) for v in votes if v.label and v.judge in entries]
+    cast = [vote for vote in named if vote.confidence >= vote.judge.least]
     if not cast:
         return GateResult(None, True, 0.0, False)
-    sides: dict[bool, list[tuple[Label, float, str]]] = {True: [], False: []}
-    for label, confidence, kin in cast:
-        sides[label in REFUSED].append((label, confidence, kin))
-    winner = max(sides, key=lambda side: (len({k for _, _, k in sides[side]}), _support(sides[side])))
+    sides: dict[bool, list[_Cast]] = {True: [], False: []}
+    for vote in cast:
+        sides[vote.label in REFUSED].append(vote)
+    winner = max(sides, key=lambda side: (len({v.judge.family for v in sides[side]}), _support(sides[side])))
     for_it, against = sides[winner], sides[not winner]
-    families = {kin for _, _, kin in for_it}
-    unopposed = all(confidence < policy.dissent for _, confidence, _ in against)
-    surest = max(confidence for _, confidence, _ in for_it)
+    families = {vote.judge.family for vote in for_it}
+    unopposed = all(vote.confidence < policy.dissent for vote in against)
+    surest = max(vote.confidence for vote in for_it)
     enough = unopposed and len(families) >= policy.families and surest >= policy.surest
-    single = not against and len(families) < policy.families and surest >= policy.single_family
-    agreement = max(sum(other == label for other, _, _ in cast) for label, _, _ in cast) / len(cast)
+    single = not against and len(families) < policy.families and any(_may_alone(vote, policy) for vote in for_it)
+    agreement = max(sum(other.label == vote.label for other in cast) for vote in cast) / len(cast)
     if not enough and not single:
         return GateResult(None, True, round(agreement, 4), False)
-    return GateResult(_strongest(for_it), False, round(agreement, 4), single)
+    return GateResult(_label(for_it, policy), False, round(agreement, 4), single)
 
 
-def _support(votes: Sequence[tuple[Label, float, str]]) -> float:
-    return sum(confidence for _, confidence, _ in votes)
+def _may_alone(vote: _Cast, policy: GatePolicy) -> bool:
+    return vote.confidence >= (policy.single_family if vote.judge.alone is None else vote.judge.alone)
 
 
-def _strongest(votes: Sequence[tuple[Label, float, str]]) -> Label:
+def _label(votes: Sequence[_Cast], policy: GatePolicy) -> Label:
+    trusted = [vote.label for vote in votes if vote.judge.name == policy.labels_from]
+    return trusted[0] if trusted else _strongest(votes)
+
+
+def _support(votes: Sequence[_Cast]) -> float:
+    return sum(vote.confidence for vote in votes)
+
+
+def _strongest(votes: Sequence[_Cast]) -> Label:
     """Return the label of the most families, then of the most confidence; ties go by the order of `LABELS`."""
     best: dict[tuple[Label, str], float] = {}
-    for label, confidence, kin in votes:
-        best[label, kin] = max(confidence, best.get((label, kin), 0.0))
+    for vote in votes:
+        key = vote.label, vote.judge.family
+        best[key] = max(vote.confidence, best.get(key, 0.0))
     totals: dict[Label, tuple[int, float]] = {}
     for (label, _), confidence in sorted(best.items()):
         families, support = totals.get(label, (0, 0.0))

@@ -17,6 +17,7 @@ from refusalatlas.records import LABELLED, Decision, DetectedLanguage, Exchange,
 from .condition import settle
 from .findings import findings
 from .gate import PANELS, PanelFile, gate, read_panel
+from .reading import VERSION as READING
 from .reading import Reading, read
 
 _BATCH = 128
@@ -31,7 +32,8 @@ class OfflinePanel:
     Attributes:
         name: Name of the panel's file.
         file: What it holds.
-        sha256: Hash of the file, of the judges' versions (which hash their weights) and of all lexicons.
+        sha256: Hash of the file, of the judges' versions (which hash their weights), of how answers are read, and of
+            all lexicons.
     """
 
     def __init__(self, name: str, file: PanelFile, judges: Sequence[Judge], sha256: str) -> None:
@@ -127,10 +129,15 @@ def judge_classes() -> dict[str, Any]:
     """Return all judge classes by name: our own, and those of plug-ins."""
     from refusalatlas.plugins import load_judge_classes
 
+    return {**load_judge_classes(), **_ours()}
+
+
+def _ours() -> dict[str, Any]:
+    from .embedding import EmbeddingJudge
     from .ngram import NgramJudge
     from .rules import RulesJudge
 
-    return {**load_judge_classes(), "rules": RulesJudge, "ngram": NgramJudge}
+    return {"rules": RulesJudge, "ngram": NgramJudge, "embedding": EmbeddingJudge}
 
 
 def make_judge(name: str, params: dict[str, Any]) -> Judge:
@@ -140,10 +147,7 @@ def make_judge(name: str, params: dict[str, Any]) -> Judge:
         UnknownNameError: where there is none of that name.
         AtlasError: where it cannot be made from the parameters.
     """
-    from .ngram import NgramJudge
-    from .rules import RulesJudge
-
-    ours: dict[str, Any] = {"rules": RulesJudge, "ngram": NgramJudge}
+    ours = _ours()
     known = ours if name in ours else judge_classes()
     if name not in known:
         raise UnknownNameError("judge", name, sorted(known))
@@ -156,6 +160,7 @@ def make_judge(name: str, params: dict[str, Any]) -> Judge:
 
 def _digest(file: PanelFile, judges: Sequence[Judge]) -> str:
     digest = hashlib.sha256(dumps(file.model_dump(mode="json")).encode())
+    digest.update(f"\nreading {READING}".encode())
     for judge in judges:
         digest.update(f"\n{judge.name} {judge.version}".encode())
     for code, language in load_languages().items():

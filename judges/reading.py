@@ -11,6 +11,9 @@ from .language_id import detect
 from .normalise import Answer, View, strip_thinking, view
 from .quotation import Spans, quoted_spans
 
+VERSION = 2
+"""Raised whenever an answer is read otherwise: thinking, folding, quotations, language, condition. Panels hash it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:

@@ -113,9 +113,9 @@ class Fitted:
         return softmax(self.logits / heat[:, None])
 
 
-def fold_of(prompt: str) -> int:
+def fold_number(prompt: str, folds: int = FOLDS) -> int:
     """Return the fold of an answer; answers to one prompt share it."""
-    return int(hashlib.sha256(b"fold:" + prompt.strip().encode("utf-8", "surrogatepass")).hexdigest(), 16) % FOLDS
+    return int(hashlib.sha256(b"fold:" + prompt.strip().encode("utf-8", "surrogatepass")).hexdigest(), 16) % folds
 
 
 def gather(extra: Iterable[Path] = (), folder: Path = EXAMPLES) -> Corpus:
@@ -171,7 +171,7 @@ def matrix(corpus: Corpus, settings: Settings) -> Matrix:
     values = (1.0 / np.sqrt(counts[row])).astype(np.float32)
     x = csr_matrix((values, (row, bucket)), shape=(len(rows), BUCKETS), dtype=np.float32)
     y = np.array([LABELS.index(example.label) for example in rows if example.label], dtype=np.intp)
-    fold = np.array([fold_of(example.prompt) for example in rows], dtype=np.intp)
+    fold = np.array([fold_number(example.prompt) for example in rows], dtype=np.intp)
     return Matrix(x, y, _weights(corpus, settings), fold)
 
 
@@ -294,13 +294,14 @@ def _card(fitted: Fitted, settings: Settings, sha256: str) -> NgramCard:
         temperatures=fitted.temperatures,
         thresholds=fitted.thresholds,
         settings={"penalty": settings.penalty, "own": settings.own, "iterations": float(settings.iterations)},
-        sources=_sources(fitted.corpus),
+        sources=sources_of(fitted.corpus),
         rows=counts,
         out_of_fold=_quality(fitted),
     )
 
 
-def _sources(corpus: Corpus) -> list[dict[str, Any]]:
+def sources_of(corpus: Corpus) -> list[dict[str, Any]]:
+    """Return where the answers come from, with licences, for a card."""
     found: list[dict[str, Any]] = []
     for name, rows in (
         ("judges/examples, but for the sealed third", corpus.own),

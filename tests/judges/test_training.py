@@ -13,7 +13,7 @@ from refusalatlas.judges.fitting import Settings, fit_temperature, fit_threshold
 from refusalatlas.judges.ngram import NgramJudge, load_ngram, verdict
 from refusalatlas.judges.normalise import view
 from refusalatlas.judges.tables import RulesFile, make_table, shrink
-from refusalatlas.judges.training import count_patterns, fold_of, gather, npz, train
+from refusalatlas.judges.training import count_patterns, fold_number, gather, npz, train
 
 from refusalatlas.errors import AtlasError, DataError
 from refusalatlas.files import dumps
@@ -95,7 +95,7 @@ def test_nothing_to_train_on_is_said(tmp_path: Path) -> None:
 
 
 def test_answers_to_one_prompt_share_a_fold() -> None:
-    assert fold_of("How?") == fold_of(" How?\n")
+    assert fold_number("How?") == fold_number(" How?\n")
 
 
 @pytest.mark.parametrize(
