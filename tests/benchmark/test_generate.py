@@ -17,6 +17,7 @@ from refusalatlas.errors import DataError, UnknownNameError
 from refusalatlas.generate import HEADER, check_pack, common_yaml, find_pack, generate, pack_files, task_yaml
 from refusalatlas.languages import get_language
 from refusalatlas.packs import Pack, packs
+from refusalatlas.places import places_of
 from refusalatlas.scoring import DIRECTION
 from refusalatlas.tracks import get_track, languages_of, load_items, load_tracks
 
@@ -44,7 +45,20 @@ def test_every_track_has_a_task_in_every_language_of_its_texts() -> None:
     assert tasks is not None
     for track in load_tracks():
         found = {path.stem for path in (tasks / track / "lm_eval").glob("[!_]*.yaml")}
-        assert found == set(languages_of(track))
+        wanted = {place or code for code in languages_of(track) for place in places_of(track, code)}
+        assert found == wanted
+
+
+def test_task_of_a_locale_names_it_and_is_tagged_by_it() -> None:
+    found = load(task_yaml(get_track("africa"), get_language("zu"), "zu-ZA"))
+    assert found["task"] == "refusal_africa_zu_ZA"
+    assert found["dataset_kwargs"] == {
+        "ra_track": "africa",
+        "ra_language": "zu",
+        "ra_locale": "zu-ZA",
+        "ra_variant": "base",
+    }
+    assert {"refusal-lang-zu", "refusal-locale-zu-ZA", "refusal-track-africa"} <= set(found["tag"])
 
 
 def test_what_a_task_names_is_there() -> None:

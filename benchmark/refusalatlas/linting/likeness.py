@@ -21,7 +21,7 @@ LEAST_SHARED = 0.15
 
 MANY_PAIRS = 10
 CLOSER = 0.05
-"""Share of the other lookalikes that may be more like a text than its own is."""
+"""Share of the other lookalikes that may be more like a text than its own is; one may in any case."""
 
 
 def sizes(language: Language) -> tuple[int, int]:
@@ -50,10 +50,14 @@ def check_duplicates(
 def check_likeness(sheet: Sheet) -> Iterator[Finding]:
     """Yield findings on doubled texts, and on pairs whose two texts share too little."""
     size, pair_size = sizes(sheet.language)
-    lines = [line for line in sheet.written if sheet.seed(line) and line.row.get("locale") is None]
-    clusters = [str(sheet.seed(line).get("cluster_id")) for line in lines]
-    yield from check_duplicates(lines, [line.text("text") for line in lines], clusters, size)
-    yield from _check_pairs(sheet, lines, pair_size)
+    places: dict[str, list[Line]] = defaultdict(list)
+    for line in sheet.written:
+        if sheet.seed(line):
+            places[str(line.row.get("locale") or "")].append(line)
+    for lines in places.values():
+        clusters = [str(sheet.seed(line).get("cluster_id")) for line in lines]
+        yield from check_duplicates(lines, [line.text("text") for line in lines], clusters, size)
+        yield from _check_pairs(sheet, lines, pair_size)
 
 
 def _check_pairs(sheet: Sheet, lines: Sequence[Line], size: int) -> Iterator[Finding]:
@@ -76,7 +80,7 @@ def _check_pairs(sheet: Sheet, lines: Sequence[Line], size: int) -> Iterator[Fin
     for name, (line, _) in pairs.items():
         shared = containment(harmful[name], benign[name])
         closer = sum(containment(harmful[name], other) > shared for key, other in benign.items() if key != name)
-        far = closer > CLOSER * (len(pairs) - 1) if len(pairs) >= MANY_PAIRS else shared < LEAST_SHARED
+        far = closer > max(1, CLOSER * (len(pairs) - 1)) if len(pairs) >= MANY_PAIRS else shared < LEAST_SHARED
         if far:
             what = f"shares {shared:.0%} with its lookalike"
             if len(pairs) >= MANY_PAIRS:
