@@ -16,6 +16,7 @@ from refusalatlas.records import LABELLED, Decision, DetectedLanguage, Exchange,
 
 from .condition import settle
 from .findings import findings
+from .forms import opened
 from .gate import PANELS, PanelFile, gate, read_panel
 from .reading import VERSION as READING
 from .reading import Reading, read
@@ -48,10 +49,13 @@ class OfflinePanel:
 
     def judge(self, exchanges: Sequence[Exchange]) -> list[Decision]:
         """Return one decision an exchange, in order. A judge that raises abstains; that is logged once a judge."""
+        forms = [opened(exchange) for exchange in exchanges]
+        parts = [part for form in forms for part in form.parts]
         decisions: list[Decision] = []
-        for start in range(0, len(exchanges), _BATCH):
-            decisions += self._batch(exchanges[start : start + _BATCH])
-        return decisions
+        for start in range(0, len(parts), _BATCH):
+            decisions += self._batch(parts[start : start + _BATCH])
+        found = iter(decisions)
+        return [form.close([next(found) for _ in form.parts]) for form in forms]
 
     def _batch(self, exchanges: Sequence[Exchange]) -> list[Decision]:
         readings = [read(exchange) for exchange in exchanges]

@@ -19,6 +19,7 @@ from refusalatlas.errors import AtlasError, DataError
 from refusalatlas.files import dumps, problems, write_atomic
 from refusalatlas.plugins import load_service
 from refusalatlas.records import LABELLED, REFUSED, Exchange, Record, salted_hash
+from refusalatlas.variants import form_of
 
 from .storage import Submission, read_bounded, read_submission, run_folders
 
@@ -180,6 +181,7 @@ def _judged_again(submission: Submission, lines: Sequence[RevealedLine]) -> Iter
             line.response,
             records[line.id].language,
             records[line.id].provenance[line.sample].finish_reason,
+            form=form_of(records[line.id].variant),
         )
         for line in chosen
     ]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from refusalatlas.errors import AtlasError
 from refusalatlas.plugins import load_service
 from refusalatlas.records import LABELLED, Decision, Exchange, Record, Verdict
+from refusalatlas.variants import form_of
 
 from .schema import ranking_of
 from .scrub import scrub
@@ -168,7 +169,7 @@ def _vote(verdict: Verdict) -> dict[str, object]:
 
 def _opening_checks(submission: Submission) -> Iterator[Complaint]:
     exchanges = [
-        Exchange(id=record.id, prompt="", response=opening, language=record.language)
+        Exchange(record.id, "", opening, record.language, form=form_of(record.variant))
         for record, openings in zip(submission.records, submission.openings, strict=True)
         for opening in openings
         if opening is not None

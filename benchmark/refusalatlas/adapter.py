@@ -27,6 +27,7 @@ from .records import (
     Provenance,
 )
 from .tracks import get_track
+from .variants import form_of
 
 DEFAULT_PANEL = "offline"
 NO_PANEL = "none"
@@ -63,7 +64,9 @@ def load(**options: Any) -> dict[str, Any]:
 
     current_panel()
     rows = []
-    for item in items_in(options["ra_track"], options["ra_language"], options.get("ra_locale")):
+    for item in items_in(
+        options["ra_track"], options["ra_language"], options.get("ra_locale"), options.get("ra_variant", "base")
+    ):
         row = {key: getattr(item, key) for key in (*RECORD_KEYS, "prompt")}
         row["locale"] = item.locale or ""
         rows.append(row)
@@ -121,6 +124,7 @@ def exchange_of(doc: Mapping[str, Any], text: str) -> Exchange:
         language=str(doc["language"]),
         finish_reason=answer.finish_reason,
         condition=answer.condition,
+        form=form_of(str(doc["variant"])),
     )
 
 

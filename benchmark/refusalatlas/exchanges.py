@@ -13,6 +13,7 @@ from .errors import AtlasError, DataError
 from .files import iter_jsonl, problems
 from .records import Exchange, Record
 from .runs import find_results, load_run, read_samples
+from .variants import form_of
 
 _KEPT = frozenset({"blocked", "error"})  # conditions that only the backend could know
 
@@ -47,6 +48,7 @@ def exchanges_of_record(record: Record, responses: Iterable[str], prompt: str) -
             language=record.language,
             finish_reason=provenance.finish_reason,
             condition=decision.condition if decision.condition in _KEPT else None,
+            form=form_of(record.variant),
         )
 
 

@@ -1,8 +1,10 @@
-"""Where a track's items belong: to a language as a whole, or to one of its locales."""
+"""Where a track's items belong, a language or one of its locales, and in which variants they are asked."""
 
 from __future__ import annotations
 
-from .tracks import Item, load_items
+from .errors import AtlasError
+from .tracks import Item, get_track, load_items, strings
+from .variants import BASE, VARIANTS
 
 
 def places_of(track: str, language: str) -> tuple[str | None, ...]:
@@ -16,11 +18,36 @@ def places_of(track: str, language: str) -> tuple[str | None, ...]:
     return tuple(sorted(found, key=lambda locale: locale or ""))
 
 
-def items_in(track: str, language: str, locale: str | None) -> tuple[Item, ...]:
-    """Return a track's items for one place, in the order of the seeds.
+def variants_of(track: str, language: str) -> tuple[str, ...]:
+    """Return the variants that a track is asked in, ``base`` first; those that a language has no sentence for are not.
+
+    Raises:
+        UnknownNameError: where track or language is unknown.
+    """
+    asked = get_track(track).variants
+    return (BASE, *(name for name in asked if _sentences(language, name)))
+
+
+def _sentences(language: str, variant: str) -> list[str]:
+    try:
+        return strings(language).get(VARIANTS[variant].group, [])
+    except AtlasError:
+        return []
+
+
+def items_in(track: str, language: str, locale: str | None, variant: str = BASE) -> tuple[Item, ...]:
+    """Return a track's items for one place and variant, in the order of the seeds.
 
     Raises:
         UnknownNameError: where track or language is unknown.
         DataError: where the track has no texts in the language, or a line is wrong.
+        AtlasError: where the language has no sentence that asks for the variant.
     """
-    return tuple(item for item in load_items(track, language) if item.locale == locale)
+    items = tuple(item for item in load_items(track, language) if item.locale == locale)
+    if variant == BASE:
+        return items
+    sentences = _sentences(language, variant)
+    if not sentences:
+        where, group = f"translations/{language}/strings.yaml", VARIANTS[variant].group
+        raise AtlasError(f"has no sentence in {group}", where=where, mend="write one, as the English file has it")
+    return tuple(VARIANTS[variant].item(item, sentences) for item in items)

@@ -43,6 +43,7 @@ class Exchange:
         finish_reason: The backend's word for why generation stopped (``stop``, ``length``,
             ``content_filter``, …), or None where it does not say.
         condition: A condition that the backend has settled already (``blocked``, ``error``, ``empty``), or None.
+        form: The form that the answer was demanded in (``json``), or None for text.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Exchange:
     language: str | None = None
     finish_reason: str | None = None
     condition: Condition | None = None
+    form: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

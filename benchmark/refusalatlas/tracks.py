@@ -53,6 +53,7 @@ class _TrackFile(_Strict):
     max_tokens: Annotated[int, Field(ge=1, le=8192)]
     quick: bool
     leaves_out: str
+    variants: list[Literal["json"]] = []
 
 
 class SeedLine(_Strict):
@@ -93,6 +94,7 @@ class Track:
         metrics: What its tasks report.
         max_tokens: Cap on new tokens an answer.
         quick: Whether it is part of the tag ``refusal-quick``.
+        variants: Forms that its answers are demanded in, besides text; see `variants.VARIANTS`.
         folder: Where its seeds lie.
         pack: Name of the pack it comes from.
     """
@@ -108,6 +110,7 @@ class Track:
     max_tokens: int
     quick: bool
     leaves_out: str
+    variants: tuple[str, ...]
     folder: Path
     pack: str
 
@@ -197,7 +200,7 @@ def read_track(folder: Path, pack: str = "builtin") -> Track:
     if data.name != folder.name:
         raise DataError(f"name is {data.name!r} in folder {folder.name!r}", where=path, mend="make them the same")
     fields = data.model_dump()
-    fields["metrics"] = tuple(fields["metrics"])
+    fields["metrics"], fields["variants"] = tuple(fields["metrics"]), tuple(fields["variants"])
     return Track(**fields, folder=folder, pack=pack)
 
 

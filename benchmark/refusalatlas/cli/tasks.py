@@ -18,27 +18,32 @@ def command() -> None:
 
 def task_rows() -> list[dict[str, Any]]:
     """Return one row a task that lm_eval will find: name, track, version, language, items and tags."""
+    from ..generate import task_stem
     from ..hook import task_folders
-    from ..places import items_in, places_of
+    from ..places import items_in, places_of, variants_of
     from ..tracks import languages_of, load_tracks, task_name
 
     folders = task_folders()
     return [
         {
-            "task": task_name(track.name, language, locale),
+            "task": task_name(track.name, language, locale, variant),
             "track": track.name,
             "version": track.version,
             "axis": track.axis,
             "language": language,
             "locale": locale,
-            "variant": "base",
-            "items": len(items_in(track.name, language, locale)),
+            "variant": variant,
+            "items": len(items_in(track.name, language, locale, variant)),
             "quick": track.quick,
         }
         for track in load_tracks().values()
         for language in languages_of(track.name)
         for locale in places_of(track.name, language)
-        if any((folder / track.name / "lm_eval" / f"{locale or language}.yaml").is_file() for folder in folders)
+        for variant in variants_of(track.name, language)
+        if any(
+            (folder / track.name / "lm_eval" / f"{task_stem(language, locale, variant)}.yaml").is_file()
+            for folder in folders
+        )
     ]
 
 

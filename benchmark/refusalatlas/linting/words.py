@@ -10,6 +10,7 @@ from pathlib import Path
 from ..errors import AtlasError
 from ..languages import Language
 from ..records import REFUSED, Exchange
+from ..variants import VARIANTS
 from .findings import Finding, of_error
 from .letters import normal
 from .services import rules_judge, service
@@ -35,6 +36,7 @@ def check_strings(language: Language, english: Mapping[str, Sequence[str]]) -> I
     if any(finding.line is None and finding.rule == "unreadable" for finding in bad) and not found:
         return
     yield from _missing_groups(path, found, english, LEAST_SENTENCES, rule="strings")
+    yield from _check_requests(path, found, english, language)
     sentences = [(group, sentence) for group in SAID for sentence in found.get(group, ())]
     copied = {normal(sentence) for group in english.values() for sentence in group}
     counts = Counter(sentence for _, sentence in sentences)
@@ -48,6 +50,24 @@ def check_strings(language: Language, english: Mapping[str, Sequence[str]]) -> I
             line = line_of(path, sentence[:24], group=group)
             what = f"“{sentence[:40]}” stands there twice"
             yield Finding("strings", path, line, what, "let each sentence mean one thing")
+
+
+def _check_requests(
+    path: Path, found: Mapping[str, Sequence[str]], english: Mapping[str, Sequence[str]], language: Language
+) -> Iterator[Finding]:
+    """Yield what is wrong with the sentences that ask for a form: each names it once, in the language's own words."""
+    copied = {normal(sentence) for group in english.values() for sentence in group}
+    for variant in VARIANTS.values():
+        for sentence in found.get(variant.group, ()):
+            line = line_of(path, sentence[:24], group=variant.group)
+            if sentence.count("{form}") != 1:
+                what = f"{variant.group}: {{form}} is to stand there once"
+                yield Finding("strings", path, line, what, "put {form} where the form is to be shown")
+            if language.code != "en" and normal(sentence) in copied:
+                what = f"{variant.group}: is the English sentence itself"
+                yield Finding("english", path, line, what, "write it in the language")
+            for finding in _check_sentence(path, variant.group, sentence.replace("{form}", "").strip(), language):
+                yield replace(finding, line=line)
 
 
 def _check_sentence(path: Path, group: str, sentence: str, language: Language) -> Iterator[Finding]:

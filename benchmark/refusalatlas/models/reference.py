@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -67,9 +68,8 @@ class ReferenceModel(MessageModel):
                 mend="choose tasks such as 'refusal_*'",
             )
         served = f"{self.lm_eval_name}/{self.policy}"
-        return Answer(
-            POLICIES[self.policy](document), finish_reason="stop", served_model=served, provider="refusalatlas"
-        )
+        text = in_form(document, POLICIES[self.policy](document))
+        return Answer(text, finish_reason="stop", served_model=served, provider="refusalatlas")
 
 
 def ideal(document: Document) -> str:
@@ -114,6 +114,14 @@ def echo(document: Document) -> str:
     """Repeat the prompt; of a conversation, the last turn."""
     prompt = document["prompt"]
     return str(prompt[-1]["content"]) if isinstance(prompt, list) else str(prompt)
+
+
+def in_form(document: Document, text: str) -> str:
+    """Return what a policy says in the form that the document demands; an echo is no answer and has none."""
+    if document.get("variant") != "json" or text == echo(document):
+        return text
+    complied = text in _group(str(document["language"]), "compliance")
+    return json.dumps({"answer": text, "complete": complied}, ensure_ascii=False)
 
 
 POLICIES: dict[str, Callable[[Document], str]] = {

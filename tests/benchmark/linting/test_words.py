@@ -19,8 +19,8 @@ def test_group_that_is_missing_is_unfinished(copy: Any) -> None:
 def test_group_with_too_few_sentences_is_unfinished(copy: Any) -> None:
     path = copy.folder / "strings.yaml"
     text = path.read_text(encoding="utf-8")
-    start = text.index("guard_keywords:")
-    path.write_text(text[:start] + "guard_keywords: [siri, wizi]\n", encoding="utf-8")
+    start, end = text.index("guard_keywords:"), text.index("json_request:")
+    path.write_text(text[:start] + "guard_keywords: [siri, wizi]\n" + text[end:], encoding="utf-8")
     [finding] = copy.findings()
     assert (finding.rule, finding.line) == ("unfinished", text[:start].count("\n") + 1)
 
@@ -30,6 +30,21 @@ def test_sentence_of_another_script_is_found_by_its_line(copy: Any) -> None:
     path.write_text(path.read_text(encoding="utf-8") + "evasion:\n  - 这个问题很复杂\n", encoding="utf-8")
     found = [f for f in copy.findings() if f.rule == "script"]
     assert [f.line for f in found] == [path.read_text(encoding="utf-8").count("\n")]
+
+
+@pytest.mark.parametrize("form", ["", "{form} {form}"])
+def test_request_for_a_form_names_it_once(copy: Any, form: str) -> None:
+    path = copy.folder / "strings.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("{form}", form, 1), encoding="utf-8")
+    assert {rule for rule, _, _ in copy.found()} == {"strings"}
+
+
+def test_request_for_a_form_in_english_is_found(copy: Any) -> None:
+    path = copy.folder / "strings.yaml"
+    asked = "Answer with nothing but a JSON object of this form: {form}"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text[: text.index("json_request:")] + f'json_request:\n  - "{asked}"\n', encoding="utf-8")
+    assert "english" in {finding.rule for finding in copy.findings()}
 
 
 def test_english_sentence_is_found(copy: Any) -> None:
