@@ -95,7 +95,7 @@ class _Round:
         self._error: AtlasError | None = None
 
     async def ask(self, questions: Sequence[Question]) -> None:
-        self._stopped = asyncio.Event()
+        self._stopped, self._settled = asyncio.Event(), asyncio.Event()
         queue = iter(questions)
         async with Endpoint(self._settings, self._key) as endpoint:
             count = min(self._settings.concurrency, len(questions))
@@ -128,6 +128,8 @@ class _Round:
         while True:
             body = self._body(question)
             got = await self._attempt(endpoint, body)
+            if got is None:
+                return None
             if self._adapts(got, body):
                 continue
             if isinstance(got, Opinion):
@@ -155,14 +157,17 @@ class _Round:
             body["response_format"] = SCHEMA
         return {name: value for name, value in body.items() if name not in self._settings.omit}
 
-    async def _attempt(self, endpoint: Endpoint, body: dict[str, Any]) -> Opinion | Fault:
-        """Send a request once; what it may cost is set aside first.
+    async def _attempt(self, endpoint: Endpoint, body: dict[str, Any]) -> Opinion | Fault | None:
+        """Send a request once, as soon as what it may cost can be set aside; None where the round was stopped before.
 
         Raises:
             AtlasError: where the budget is spent.
         """
         size = sum(len(message["content"].encode()) for message in body["messages"])
-        aside = self._server.budget.take(size)
+        while (aside := self._server.budget.take(size)) is None:
+            await self._settled.wait()
+            if self._stopped.is_set():
+                return None
         got: Opinion | Fault | None = None
         try:
             received = await endpoint.post(body)
@@ -178,6 +183,8 @@ class _Round:
             tokens = got.tokens if isinstance(got, Opinion) else None
             turned_down = got is not None and (got.detail.startswith("HTTP ") or getattr(got, "unreachable", False))
             self._server.budget.settle(aside, tokens, billed=not turned_down)
+            self._settled.set()
+            self._settled = asyncio.Event()
 
     def _clean(self, got: Opinion | Fault) -> Opinion | Fault:
         """Return what came back without the key, which some servers repeat when they complain about it."""

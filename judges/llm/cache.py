@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from refusalatlas.errors import AtlasError
+from refusalatlas.records import LABELS
 
 from .reply import CAUSES, CEILING, Opinion
 from .settings import WHERE
@@ -38,24 +39,30 @@ class VerdictCache:
             raise AtlasError("needs diskcache", where=WHERE, mend="run `pip install 'refusalatlas[llm]'`") from None
         import sqlite3
 
+        self._folder = folder
+        self._broken = (OSError, sqlite3.Error, diskcache.Timeout)
+        disk = _text_disk(diskcache)
         try:
-            self._store: Any = diskcache.Cache(
-                str(folder), disk=_text_disk(diskcache), eviction_policy="none", cull_limit=0
-            )
-        except (OSError, sqlite3.Error, diskcache.Timeout) as error:
-            mend = "name another folder with `cache`, or none with `cache: false`"
-            raise AtlasError(f"cannot be used as cache ({error})", where=folder, mend=mend) from None
+            self._store: Any = diskcache.Cache(str(folder), disk=disk, eviction_policy="none", cull_limit=0)
+        except self._broken as error:
+            raise self._unusable(error) from None
 
     def close(self) -> None:
         """Close the database."""
         self._store.close()
 
     def find(self, key: str) -> Opinion | None:
-        """Return the verdict kept under a key, or None."""
-        from refusalatlas.records import LABELS
+        """Return the verdict kept under a key, or None.
 
+        Raises:
+            AtlasError: where the database cannot be read.
+        """
         try:
-            row = json.loads(self._store.get(key) or "null")
+            kept = self._store.get(key)
+        except self._broken as error:
+            raise self._unusable(error) from None
+        try:
+            row = json.loads(kept or "null")
             label, confidence, cause = row[_LABEL], float(row[_CONFIDENCE]), row[_CAUSE]
         except (KeyError, TypeError, ValueError, RecursionError):
             return None
@@ -64,10 +71,24 @@ class VerdictCache:
         return Opinion(label, confidence, cause) if settled or abstains else None
 
     def keep(self, key: str, opinion: Opinion) -> None:
-        """Keep a verdict; one that failed, or is none, will be asked for again."""
-        if opinion.cause in (None, "unsure", "refused"):
-            row = {_LABEL: opinion.label, _CONFIDENCE: opinion.confidence, _CAUSE: opinion.cause}
+        """Keep a verdict; one that failed, or is none, will be asked for again.
+
+        Raises:
+            AtlasError: where it cannot be written, since whoever pays for verdicts wants to keep them.
+        """
+        if opinion.cause not in (None, "unsure", "refused"):
+            return
+        row = {_LABEL: opinion.label, _CONFIDENCE: opinion.confidence, _CAUSE: opinion.cause}
+        try:
             self._store.set(key, json.dumps(row))
+        except self._broken as error:
+            raise self._unusable(error) from None
+
+    def _unusable(self, error: Exception) -> AtlasError:
+        mend = "mend it, name another folder with `cache`, or none with `cache: false`"
+        return AtlasError(
+            f"cannot be used as cache ({str(error) or type(error).__name__})", where=self._folder, mend=mend
+        )
 
 
 def _text_disk(diskcache: Any) -> Any:

@@ -43,10 +43,10 @@ class Endpoint:
             ) from None
         self._openai: Any = openai
         self._timeout = settings.timeout_s
-        direct = {"http_client": openai.DefaultAsyncHttpxClient(trust_env=False)} if settings.local else {}
-        self._client: Any = openai.AsyncOpenAI(
-            api_key=key or _NO_KEY, base_url=settings.base_url, timeout=settings.timeout_s, max_retries=0, **direct
-        )
+        options: dict[str, Any] = {"base_url": settings.base_url, "timeout": settings.timeout_s, "max_retries": 0}
+        if settings.local:
+            options["http_client"] = self._openai.DefaultAsyncHttpxClient(trust_env=False)
+        self._client: Any = self._openai.AsyncOpenAI(api_key=key or _NO_KEY, **options)
 
     async def __aenter__(self) -> Endpoint:
         return self

@@ -26,22 +26,24 @@ class Budget:
         self.spent = 0.0
         self._aside = 0.0
 
-    def take(self, characters: int) -> float:
-        """Set aside what a request may cost at most, and return that.
+    def take(self, size: int) -> float | None:
+        """Set aside what a request may cost at most, and return that; None where it has to wait for those in flight.
 
         Args:
-            characters: Length of the request's texts in UTF-8 bytes; no tokeniser makes more tokens of it.
+            size: Of the request's texts in UTF-8 bytes; no tokeniser makes more tokens of them.
 
         Raises:
-            AtlasError: where that is more than is left.
+            AtlasError: where that is more than is left for certain.
         """
-        most = self._settings.cost(characters, self._settings.max_tokens)
+        most = self._settings.cost(size, self._settings.max_tokens)
         requests, cost = self._settings.max_requests, self._settings.max_cost
         if requests is not None and self.requests >= requests:
             raise AtlasError(f"{requests} requests are spent", where=WHERE, mend=f"raise max_requests {_MEND}")
-        if cost is not None and self.spent + self._aside + most > cost:
+        if cost is not None and self.spent + most > cost:
             what = f"the next request could cost more than is left of {cost:g} (spent {self.spent:.4g})"
             raise AtlasError(what, where=WHERE, mend=f"raise max_cost {_MEND}")
+        if cost is not None and self.spent + self._aside + most > cost:
+            return None
         self.requests += 1
         self._aside += most
         return most

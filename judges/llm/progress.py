@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+PAUSE = 2.0
+"""Seconds from one line to the next."""
+
 
 @contextmanager
-def progress(total: int) -> Iterator[Callable[[], None]]:
-    """Give a function to call once a verdict; rate and time left are shown only on a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Task as RichTask
-    from rich.text import Text
+def progress(total: int, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[], None]]:
+    """Give a function to call once a verdict; on a terminal it says now and then how many, how fast, how much longer.
 
-    class Rate(ProgressColumn):
-        """Verdicts a second."""
+    Whole lines, since the command that judges may have a bar of its own at work, which such lines pass by.
 
-        def render(self, task: RichTask) -> Text:
-            return Text(f"{task.speed:.1f}/s" if task.speed else "–/s")
+    Args:
+        total: Verdicts that are to come.
+        clock: Seconds.
+    """
+    start = said = clock()
+    count = 0
 
-    columns = (TextColumn("judge llm"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("asking", total=total)
-        yield lambda: bar.advance(task)
+    def advance() -> None:
+        nonlocal count, said
+        count += 1
+        now = clock()
+        if sys.stderr.isatty() and (now - said >= PAUSE or (count == total and said > start)):
+            said = now
+            sys.stderr.write(line(count, total, now - start) + "\n")
+
+    yield advance
+
+
+def line(count: int, total: int, seconds: float) -> str:
+    """Return what is said of so many verdicts in so many seconds."""
+    rate = count / seconds if seconds > 0 else 0.0
+    left = f", {(total - count) / rate:.0f} s left" if rate and count < total else ""
+    return f"judge llm: {count} of {total}, {rate:.1f} a second{left}"

@@ -126,10 +126,10 @@ def _verdicts(text: str) -> Iterator[tuple[Any, float]]:
 def _tokens(usage: Any) -> tuple[int, int] | None:
     if not isinstance(usage, dict):
         return None
-    counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    if not all(isinstance(count, int) and count >= 0 for count in counts):
+    sent, generated = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    if not isinstance(sent, int) or not isinstance(generated, int) or min(sent, generated) < 0:
         return None
-    return counts[0], counts[1]
+    return sent, generated
 
 
 def names_schema(fault: Fault | Opinion) -> bool:

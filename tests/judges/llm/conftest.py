@@ -30,8 +30,6 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def make(server: Server, tmp_path: Path) -> Callable[..., Any]:
     """Makes a judge that asks the server, with its cache in the test's folder and no long waits."""
-    pytest.importorskip("openai")
-    pytest.importorskip("diskcache")
     from refusalatlas.judges.llm import LlmJudge
 
     def judge(**params: Any) -> LlmJudge:

@@ -24,21 +24,24 @@ def test_requests_are_counted_and_end() -> None:
 
 def test_what_is_in_flight_cannot_overdraw() -> None:
     budget = Budget(settings(max_cost=0.0045, **PRICES))  # two requests of .001 + .001
-    first = budget.take(1000)
-    assert first == pytest.approx(0.002)
-    second = budget.take(1000)
-    with pytest.raises(AtlasError, match="max_cost"):
-        budget.take(1000)
+    first, second = budget.take(1000), budget.take(1000)
+    assert first == second == pytest.approx(0.002)
+    assert budget.take(1000) is None
+    assert budget.requests == 2
     budget.settle(first, (200, 10), billed=True)
     assert budget.spent == pytest.approx(0.0003)
-    budget.take(1000)
+    third = budget.take(1000)
+    assert third is not None
     budget.settle(second, None, billed=True)
-    assert budget.spent == pytest.approx(0.0023)
+    budget.settle(third, None, billed=True)
+    assert budget.spent == pytest.approx(0.0043)
+    with pytest.raises(AtlasError, match=r"left of 0.0045 \(spent 0.0043\); raise max_cost"):
+        budget.take(1000)
 
 
 def test_what_was_turned_down_costs_nothing() -> None:
     budget = Budget(settings(max_cost=1, **PRICES))
-    budget.settle(budget.take(1000), None, billed=False)
+    budget.settle(budget.take(1000) or 1.0, None, billed=False)
     assert budget.spent == 0
 
 
