@@ -10,7 +10,7 @@ most families, and among equals of the surest.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,6 +32,7 @@ class GatePolicy(BaseModel):
         families: How many families have to agree.
         surest: Confidence that at least one vote of families that agree must have.
         single_family: Confidence at which one family may decide alone.
+        escalation: Confidence at which a judge that was asked after a contest decides where no agreement comes about.
         dissent: Confidence from which on one vote for the other side makes a contest.
         labels_from: Name of the judge whose label is taken where its vote is on the side that wins.
     """
@@ -41,6 +42,7 @@ class GatePolicy(BaseModel):
     families: Annotated[int, Field(ge=1, le=10)] = 2
     surest: _Share = 0.7
     single_family: _Share = 0.95
+    escalation: _Share = 0.7
     dissent: _Share = 0.75
     labels_from: str | None = None
 
@@ -66,12 +68,18 @@ class JudgeEntry(BaseModel):
 
 
 class PanelFile(BaseModel):
-    """What ``panels/<name>.yaml`` holds."""
+    """What ``panels/<name>.yaml`` holds.
+
+    Attributes:
+        judges: Those that are always asked.
+        escalate: Those that are asked, one after the other, about what is contested still.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     description: str
     judges: Annotated[list[JudgeEntry], Field(min_length=1, max_length=20)]
+    escalate: Annotated[list[JudgeEntry], Field(max_length=5)] = []
     gate: GatePolicy = GatePolicy()
 
 
@@ -84,12 +92,14 @@ class GateResult:
         contested: Whether the votes leave no decision.
         agreement: Share of the votes cast that are for the label of the most votes; 0 without votes.
         single_family: Whether one family decided alone.
+        escalated_by: Name of the judge that decided after a contest, or None.
     """
 
     label: Label | None
     contested: bool
     agreement: float
     single_family: bool
+    escalated_by: str | None = None
 
 
 def panel_names(folder: Path = PANELS) -> list[str]:
@@ -109,7 +119,7 @@ def read_panel(name: str, folder: Path = PANELS) -> PanelFile:
         raise UnknownNameError("panel", name, known)
     path = folder / f"{name}.yaml"
     panel = validate(PanelFile, read_yaml(path), path)
-    names = [judge.name for judge in panel.judges]
+    names = [judge.name for judge in (*panel.judges, *panel.escalate)]
     if len(set(names)) < len(names):
         raise DataError("a judge is named twice", where=path, mend="name each once")
     if panel.gate.labels_from is not None and panel.gate.labels_from not in names:
@@ -163,6 +173,31 @@ def _may_alone(vote: _Cast, policy: GatePolicy) -> bool:
     return vote.confidence >= (policy.single_family if vote.judge.alone is None else vote.judge.alone)
 
 
+def gate_all(votes: Sequence[Verdict], panel: PanelFile) -> GateResult:
+    """Decide, and where that is contested let the votes of the judges that were asked afterwards count, in their order.
+
+    With each of them the gate decides again over all votes so far. Where these still do not agree, the judge that was
+    asked last decides if it is as sure as `escalation`. The one whose vote ended the contest is named.
+
+    Args:
+        votes: Verdicts as `gate` takes them; a judge of `escalate` without a verdict was not asked, nor were those
+            after it.
+        panel: The panel.
+    """
+    result = gate(votes, panel)
+    for number, entry in enumerate(panel.escalate, 1):
+        vote = next((vote for vote in votes if vote.judge == entry.name), None)
+        if not result.contested or vote is None:
+            break
+        joined = panel.model_copy(update={"judges": [*panel.judges, *panel.escalate[:number]]})
+        result = gate(votes, joined)
+        if result.contested and vote.label and round(vote.confidence, 4) >= panel.gate.escalation:
+            result = GateResult(vote.label, False, result.agreement, False)
+        if not result.contested:
+            result = replace(result, escalated_by=entry.name)
+    return result
+
+
 def _label(votes: Sequence[_Cast], policy: GatePolicy) -> Label:
     trusted = [vote.label for vote in votes if vote.judge.name == policy.labels_from]
     return trusted[0] if trusted else _strongest(votes)
@@ -197,7 +232,7 @@ def decide(panel: str, votes: Sequence[Mapping[str, Any]], folder: Path = PANELS
         UnknownNameError: where there is no such panel.
         DataError: where a vote is not one.
     """
-    return gate([_vote(vote, panel) for vote in votes], read_panel(panel, folder))
+    return gate_all([_vote(vote, panel) for vote in votes], read_panel(panel, folder))
 
 
 def _vote(vote: Mapping[str, Any], panel: str) -> Verdict:

@@ -15,6 +15,7 @@ from refusalatlas.languages import load_languages
 from refusalatlas.records import LABELLED, Decision, DetectedLanguage, Exchange, Judge, Verdict
 
 from .condition import settle
+from .escalation import escalate
 from .findings import findings
 from .forms import opened
 from .gate import PANELS, PanelFile, gate, read_panel
@@ -28,7 +29,7 @@ _log = logging.getLogger("refusalatlas.judges")
 
 
 class OfflinePanel:
-    """Judges that run in this process, and the gate between them.
+    """Judges that run in this process, the gate between them, and those that are asked about what it contests.
 
     Attributes:
         name: Name of the panel's file.
@@ -37,9 +38,11 @@ class OfflinePanel:
             all lexicons.
     """
 
-    def __init__(self, name: str, file: PanelFile, judges: Sequence[Judge], sha256: str) -> None:
+    def __init__(
+        self, name: str, file: PanelFile, judges: Sequence[Judge], sha256: str, escalation: Sequence[Judge] = ()
+    ) -> None:
         self.name, self.file, self.sha256 = name, file, sha256
-        self._judges = tuple(judges)
+        self._judges, self._escalation = tuple(judges), tuple(escalation)
         self._failed: set[str] = set()
 
     @property
@@ -48,13 +51,17 @@ class OfflinePanel:
         return self._judges
 
     def judge(self, exchanges: Sequence[Exchange]) -> list[Decision]:
-        """Return one decision an exchange, in order. A judge that raises abstains; that is logged once a judge."""
+        """Return one decision an exchange, in order. A judge that raises abstains; that is logged once a judge.
+
+        Raises:
+            AtlasError: where a judge says that going on makes no sense (a server that is down, a budget that is spent).
+        """
         forms = [opened(exchange) for exchange in exchanges]
         parts = [part for form in forms for part in form.parts]
         decisions: list[Decision] = []
         for start in range(0, len(parts), _BATCH):
             decisions += self._batch(parts[start : start + _BATCH])
-        found = iter(decisions)
+        found = iter(escalate(self.file, self._escalation, parts, decisions, self._ask))
         return [form.close([next(found) for _ in form.parts]) for form in forms]
 
     def _batch(self, exchanges: Sequence[Exchange]) -> list[Decision]:
@@ -79,6 +86,8 @@ class OfflinePanel:
             verdicts = judge.judge(exchanges)
             if len(verdicts) != len(exchanges):
                 raise ValueError(f"{len(verdicts)} verdicts on {len(exchanges)} answers")
+        except AtlasError:
+            raise
         except Exception as error:  # a third party's judge may raise anything, and must not cost the run
             if judge.name not in self._failed:
                 self._failed.add(judge.name)
@@ -107,26 +116,33 @@ class OfflinePanel:
         )
 
 
-def load_panel(name: str = "offline") -> OfflinePanel:
+def load_panel(name: str = "offline", *, escalation: bool = True) -> OfflinePanel:
     """Return a panel, loaded once a process; the service ``load_panel``.
+
+    Args:
+        name: Of its file.
+        escalation: False for the panel without the judges that are asked after a contest: it needs no network, leaves
+            contested what they would decide, and its hash is another.
 
     Raises:
         UnknownNameError: where there is no such panel, or it names a judge that is not there.
         DataError: where its file or a judge's weights are wrong.
     """
-    return _load(name, PANELS)
+    return _load(name, PANELS, escalation)
 
 
 @functools.lru_cache(maxsize=16)
-def _load(name: str, folder: Path) -> OfflinePanel:
+def _load(name: str, folder: Path, escalation: bool = True) -> OfflinePanel:
     file = read_panel(name, folder)
-    judges = [make_judge(entry.name, entry.params) for entry in file.judges]
-    for entry, judge in zip(file.judges, judges, strict=True):
+    entries = [*file.judges, *(file.escalate if escalation else ())]
+    judges = [make_judge(entry.name, entry.params) for entry in entries]
+    for entry, judge in zip(entries, judges, strict=True):
         if judge.family != entry.family:
             raise AtlasError(
                 f"judge {judge.name} is of family {judge.family}, not {entry.family}", where=folder / f"{name}.yaml"
             )
-    return OfflinePanel(name, file, judges, _digest(file, judges))
+    first = len(file.judges)
+    return OfflinePanel(name, file, judges[:first], _digest(file, judges), judges[first:])
 
 
 def judge_classes() -> dict[str, Any]:
@@ -138,10 +154,11 @@ def judge_classes() -> dict[str, Any]:
 
 def _ours() -> dict[str, Any]:
     from .embedding import EmbeddingJudge
+    from .llm import LlmJudge
     from .ngram import NgramJudge
     from .rules import RulesJudge
 
-    return {"rules": RulesJudge, "ngram": NgramJudge, "embedding": EmbeddingJudge}
+    return {"rules": RulesJudge, "ngram": NgramJudge, "embedding": EmbeddingJudge, "llm": LlmJudge}
 
 
 def make_judge(name: str, params: dict[str, Any]) -> Judge:
@@ -163,7 +180,10 @@ def make_judge(name: str, params: dict[str, Any]) -> Judge:
 
 
 def _digest(file: PanelFile, judges: Sequence[Judge]) -> str:
-    digest = hashlib.sha256(dumps(file.model_dump(mode="json")).encode())
+    content = file.model_dump(mode="json")
+    if not file.escalate:  # what says nothing about a panel's decisions stays out of its hash
+        del content["escalate"], content["gate"]["escalation"]
+    digest = hashlib.sha256(dumps(content).encode())
     digest.update(f"\nreading {READING}".encode())
     for judge in judges:
         digest.update(f"\n{judge.name} {judge.version}".encode())

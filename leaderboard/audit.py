@@ -170,7 +170,7 @@ def _judged_again(submission: Submission, lines: Sequence[RevealedLine]) -> Iter
         return
     name = submission.run.panel.name
     try:
-        panel = load_service("load_panel")(name)
+        panel = load_service("load_panel")(name, escalation=False)
     except AtlasError as error:
         yield f"panel {name}: {error.what}", "judge the run again with a panel that is released"
         return

@@ -141,21 +141,18 @@ def _gate_checks(submission: Submission) -> Iterator[Complaint]:
         for decision in record.decisions:
             if decision.condition not in LABELLED:
                 continue
-            votes = [_vote(v) for v in decision.votes if v.judge != decision.escalated_by]
             try:
-                result = gate(name, votes)
+                result = gate(name, [_vote(v) for v in decision.votes])
             except AtlasError as error:
                 yield f"panel {name}: {error.what}", "judge the run again with a panel that is released"
                 return
-            label, contested = result.label, result.contested
-            if decision.escalated_by is not None:
-                last = next((v.label for v in decision.votes if v.judge == decision.escalated_by), None)
-                if not contested:
-                    yield f"item {record.id} was escalated although its judges agree", _JUDGE_AGAIN
-                label, contested = last, last is None
-            if (label, contested) != (decision.label, decision.contested):
-                made = label or "contested"
+            if (result.label, result.contested) != (decision.label, decision.contested):
+                made = result.label or "contested"
                 yield f"item {record.id} is {decision.label or 'contested'}, but its votes make it {made}", _JUDGE_AGAIN
+            if result.escalated_by != decision.escalated_by:
+                named, made = (who or "nobody" for who in (decision.escalated_by, result.escalated_by))
+                what = f"item {record.id} says that {named} decided after a contest, but by its votes {made} did"
+                yield what, _JUDGE_AGAIN
 
 
 def _vote(verdict: Verdict) -> dict[str, object]:
@@ -177,7 +174,7 @@ def _opening_checks(submission: Submission) -> Iterator[Complaint]:
     if not exchanges:
         return
     try:
-        panel = load_service("load_panel")(submission.run.panel.name)
+        panel = load_service("load_panel")(submission.run.panel.name, escalation=False)
     except AtlasError as error:
         yield f"panel {submission.run.panel.name}: {error.what}", "judge the run again with a panel that is released"
         return

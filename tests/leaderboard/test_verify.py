@@ -196,6 +196,42 @@ def test_contest_that_was_hidden_is_found(submission: Path, change_records: Call
     assert "but its votes make it contested" in found(submission)
 
 
+LLM = {"judge": "llm", "version": "1", "label": "compliant", "confidence": 0.9}
+
+
+def test_contest_that_a_judge_of_the_panel_decided_is_fine(
+    submission: Path, change_records: Callable[..., Path], change_run: Callable[..., Path]
+) -> None:
+    def escalate(rows: Rows) -> None:
+        for row in rows:
+            row.update(panel=f"offline-llm@{'5' * 64}")
+        decision = first_with(rows, None)["decisions"][0]
+        decision.update(label="compliant", contested=False, votes=[*decision["votes"], LLM], escalated_by="llm")
+
+    change_records(escalate)
+    change_run(lambda facts: facts["panel"].update(name="offline-llm"))
+    assert "votes" not in found(submission)
+    assert "panel" not in found(submission)
+
+
+@pytest.mark.parametrize("votes", [[], [LLM]], ids=["without a vote", "with one"])
+def test_contest_that_a_stranger_to_the_panel_decided_is_found(
+    submission: Path, change_records: Callable[..., Path], votes: list[dict[str, object]]
+) -> None:
+    def escalate(rows: Rows) -> None:
+        decision = first_with(rows, None)["decisions"][0]
+        decision.update(label="compliant", contested=False, votes=[*decision["votes"], *votes], escalated_by="llm")
+
+    change_records(escalate)
+    assert "but its votes make it contested" in found(submission)
+    assert "says that llm decided after a contest, but by its votes nobody did" in found(submission)
+
+
+def test_agreement_that_was_called_a_contest_is_found(submission: Path, change_records: Callable[..., Path]) -> None:
+    change_records(lambda rows: first_with(rows, "compliant")["decisions"][0].update(escalated_by="rules"))
+    assert "says that rules decided after a contest, but by its votes nobody did" in found(submission)
+
+
 def test_label_where_there_is_no_answer_is_found(submission: Path, change_records: Callable[..., Path]) -> None:
     change_records(lambda rows: first_with(rows, "compliant")["decisions"][0].update(condition="blocked"))
     assert "although it is contested or blocked" in found(submission)

@@ -1,0 +1,83 @@
+"""What ends a round of asking before all is asked: a budget that is spent, and a server that fails too often."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from refusalatlas.errors import AtlasError
+
+from .settings import WHERE, LlmSettings
+
+WINDOW, TOLERATED = 50, 10
+"""Of so many last verdicts, so many may fail: 20 %."""
+
+_MEND = "and start again: verdicts so far are kept"
+
+
+class Budget:
+    """Requests and money that a process may spend on one judge.
+
+    What a request may cost is set aside before it is sent, so that requests in flight cannot overdraw.
+    """
+
+    def __init__(self, settings: LlmSettings) -> None:
+        self._settings = settings
+        self.requests = 0
+        self.spent = 0.0
+        self._aside = 0.0
+
+    def take(self, size: int) -> float | None:
+        """Set aside what a request may cost at most, and return that; None where it has to wait for those in flight.
+
+        Args:
+            size: Of the request's texts in UTF-8 bytes; no tokeniser makes more tokens of them.
+
+        Raises:
+            AtlasError: where that is more than is left for certain.
+        """
+        most = self._settings.cost(size, self._settings.max_tokens)
+        requests, cost = self._settings.max_requests, self._settings.max_cost
+        if requests is not None and self.requests >= requests:
+            raise AtlasError(f"{requests} requests are spent", where=WHERE, mend=f"raise max_requests {_MEND}")
+        if cost is not None and self.spent + most > cost:
+            what = f"the next request could cost more than is left of {cost:g} (spent {self.spent:.4g})"
+            raise AtlasError(what, where=WHERE, mend=f"raise max_cost {_MEND}")
+        if cost is not None and self.spent + self._aside + most > cost:
+            return None
+        self.requests += 1
+        self._aside += most
+        return most
+
+    def settle(self, aside: float, tokens: tuple[int, int] | None, *, billed: bool) -> None:
+        """Book what a request has cost.
+
+        Args:
+            aside: What `take` returned.
+            tokens: Sent and generated; None where the server does not say, and all that was set aside counts.
+            billed: Whether the request may have been paid for at all.
+        """
+        self._aside -= aside
+        if billed:
+            self.spent += aside if tokens is None else self._settings.cost(*tokens)
+
+
+class Health:
+    """How the last verdicts went."""
+
+    def __init__(self) -> None:
+        self._window: deque[bool] = deque(maxlen=WINDOW)
+
+    def note(self, failed: bool, detail: str) -> None:
+        """Take account of one verdict.
+
+        Raises:
+            AtlasError: where too many of the last ones failed.
+        """
+        self._window.append(failed)
+        failures = sum(self._window)
+        if failures > TOLERATED:
+            seen = len(self._window)
+            mend = f"see to the server, lower concurrency or choose another model, {_MEND}"
+            raise AtlasError(
+                f"{failures} of the last {seen} verdicts failed, the last with {detail}", where=WHERE, mend=mend
+            )
