@@ -56,13 +56,19 @@ def by_prompt(extra: Sequence[Path], report: Callable[[str], None], panel: Panel
 def by_language(
     report: Callable[[str], None], panel: PanelFile | None = None, extra: Sequence[Path] = ()
 ) -> list[Judged]:
-    """Return decisions on the project's open examples by judges that were fitted without their language."""
+    """Return decisions on the project's open examples by judges that were fitted without their language.
+
+    Languages that `extra` has answers in are left out, since the embedding judge learned from those.
+
+    Raises:
+        DataError: where the embedding judge was trained on other files.
+    """
     panel = panel or read_panel("offline")
     rows = [row for row in gather(extra).rows if row.origin != "strings"]
-    own = [row for row in rows if row.origin in OURS]
-    folds, whose = folds_of(own), {}
-    for row, fold in zip(own, folds, strict=True):
-        whose[row.language] = int(fold)
+    answered = {row.language for row in rows if row.origin not in OURS}
+    own = [row for row in rows if row.origin in OURS and row.language not in answered]
+    folds = folds_of(own)
+    whose = {row.language: int(fold) for row, fold in zip(own, folds, strict=True)}
     report("counting patterns without the languages of each fold")
     by_fold = [
         count_patterns([row for row in rows if whose.get(row.language) != fold]) for fold in range(LANGUAGE_FOLDS)
