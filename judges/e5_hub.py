@@ -10,9 +10,14 @@ from numpy.typing import NDArray
 
 from refusalatlas.errors import AtlasError
 
-from .encoder import LAYERS, MOST_TOKENS, WIDTH, padded
+from .encoder import LAYERS, MATRICES, MOST_TOKENS, NORMS, WIDTH, Layer, padded
 
 _PREFIX = "query: "
+_NAMES = {
+    "q": "attention.self.query", "k": "attention.self.key", "v": "attention.self.value",
+    "ao": "attention.output.dense", "fi": "intermediate.dense", "fo": "output.dense",
+    "aln": "attention.output.LayerNorm", "oln": "output.LayerNorm",
+}  # fmt: skip
 
 
 class HubEncoder:
@@ -50,8 +55,13 @@ class HubEncoder:
             ) from None
         if loaded.config.hidden_size != WIDTH or loaded.config.num_hidden_layers != LAYERS:
             raise AtlasError("is not multilingual-e5-small", where=f"model {model}", mend="name that one")
+        self._upper = [_layer(layer) for layer in loaded.float().encoder.layer[depth:]]
         loaded.encoder.layer = loaded.encoder.layer[:depth]
-        self._model, self._torch = loaded.eval().float(), torch
+        self._model, self._torch = loaded.eval(), torch
+
+    def upper(self) -> list[Layer]:
+        """Return the layers above the last one that is run, as the model has them."""
+        return self._upper
 
     def tokens(self, text: str) -> list[int]:
         """Return the ids that a text is encoded by, those that open and close it included."""
@@ -67,3 +77,17 @@ class HubEncoder:
                 attention_mask=self._torch.from_numpy((mask == 0).astype(np.int64)),
             )
         return found.last_hidden_state.numpy().astype(np.float32), mask
+
+
+def _layer(module: Any) -> Layer:
+    """Return a layer of transformers' as ours."""
+
+    def array(name: str, kind: str) -> NDArray[np.float32]:
+        found: NDArray[np.float32] = getattr(module.get_submodule(_NAMES[name]), kind).detach().numpy()
+        return found.astype(np.float32)
+
+    return Layer(
+        {name: np.ascontiguousarray(array(name, "weight").T) for name in MATRICES},
+        {name: array(name, "bias") for name in MATRICES},
+        {name: (array(name, "weight"), array(name, "bias")) for name in NORMS},
+    )

