@@ -43,13 +43,22 @@ class GatePolicy(BaseModel):
 
 
 class JudgeEntry(BaseModel):
-    """One judge of a panel: its name among the entry points, its family, and what it is called with."""
+    """One judge of a panel.
+
+    Attributes:
+        name: What its votes are called; its name among the entry points where there is no `kind`.
+        family: Judges of one family fail alike.
+        params: What it is called with.
+        kind: Its name among the entry points where one kind makes several judges (``hf``); it is then called with
+            `name` too.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
     family: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
     params: dict[str, Any] = {}
+    kind: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")] | None = None
 
 
 class PanelFile(BaseModel):

@@ -16,7 +16,7 @@ from refusalatlas.records import LABELLED, Decision, DetectedLanguage, Exchange,
 
 from .condition import settle
 from .findings import findings
-from .gate import PANELS, PanelFile, gate, read_panel
+from .gate import PANELS, JudgeEntry, PanelFile, gate, read_panel
 from .reading import Reading, read
 
 _BATCH = 128
@@ -114,8 +114,13 @@ def load_panel(name: str = "offline") -> OfflinePanel:
 @functools.lru_cache(maxsize=16)
 def _load(name: str, folder: Path) -> OfflinePanel:
     file = read_panel(name, folder)
-    judges = [make_judge(entry.name, entry.params) for entry in file.judges]
+    judges = [_make(entry) for entry in file.judges]
     for entry, judge in zip(file.judges, judges, strict=True):
+        if judge.name != entry.name:
+            raise AtlasError(
+                f"judge {entry.name} calls itself {judge.name}, and its votes would not count",
+                where=folder / f"{name}.yaml",
+            )
         if judge.family != entry.family:
             raise AtlasError(
                 f"judge {judge.name} is of family {judge.family}, not {entry.family}", where=folder / f"{name}.yaml"
@@ -123,14 +128,21 @@ def _load(name: str, folder: Path) -> OfflinePanel:
     return OfflinePanel(name, file, judges, _digest(file, judges))
 
 
+def _make(entry: JudgeEntry) -> Judge:
+    if entry.kind is None:
+        return make_judge(entry.name, entry.params)
+    return make_judge(entry.kind, {"name": entry.name, **entry.params})
+
+
 def judge_classes() -> dict[str, Any]:
     """Return all judge classes by name: our own, and those of plug-ins."""
     from refusalatlas.plugins import load_judge_classes
 
+    from .hf import HfJudge
     from .ngram import NgramJudge
     from .rules import RulesJudge
 
-    return {**load_judge_classes(), "rules": RulesJudge, "ngram": NgramJudge}
+    return {**load_judge_classes(), "rules": RulesJudge, "ngram": NgramJudge, "hf": HfJudge}
 
 
 def make_judge(name: str, params: dict[str, Any]) -> Judge:
@@ -140,10 +152,11 @@ def make_judge(name: str, params: dict[str, Any]) -> Judge:
         UnknownNameError: where there is none of that name.
         AtlasError: where it cannot be made from the parameters.
     """
+    from .hf import HfJudge
     from .ngram import NgramJudge
     from .rules import RulesJudge
 
-    ours: dict[str, Any] = {"rules": RulesJudge, "ngram": NgramJudge}
+    ours: dict[str, Any] = {"rules": RulesJudge, "ngram": NgramJudge, "hf": HfJudge}
     known = ours if name in ours else judge_classes()
     if name not in known:
         raise UnknownNameError("judge", name, sorted(known))
@@ -155,7 +168,7 @@ def make_judge(name: str, params: dict[str, Any]) -> Judge:
 
 
 def _digest(file: PanelFile, judges: Sequence[Judge]) -> str:
-    digest = hashlib.sha256(dumps(file.model_dump(mode="json")).encode())
+    digest = hashlib.sha256(dumps(file.model_dump(mode="json", exclude_none=True)).encode())
     for judge in judges:
         digest.update(f"\n{judge.name} {judge.version}".encode())
     for code, language in load_languages().items():
