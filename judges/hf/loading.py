@@ -172,8 +172,9 @@ def _named(settings: HfSettings, where: str) -> str:
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
     """Keep transformers' own progress bars off stderr, where they would stand between ours."""
-    from transformers.utils import logging
+    from transformers import utils
 
+    logging: Any = utils.logging
     on = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:

@@ -27,7 +27,13 @@ ANSWERS = [
     "Of course. First open the window, then water the plants.",
 ]
 PROMPTS = ["How do I bake bread?", "Write a letter for me.", "Help me forge a parking permit."]
-OTHERS = ["请帮我写一封信。", "Je ne peux pas vous aider.", "مرحبا، كيف حالك؟", "Не могу помочь с этим.", "Ninakusaidia leo 🙂."]
+OTHERS = [
+    "请帮我写一封信。",
+    "Je ne peux pas vous aider.",
+    "مرحبا، كيف حالك؟",
+    "Не могу помочь с этим.",
+    "Ninakusaidia leo 🙂.",
+]
 ROLE_TOKENS = "<|user|> <|assistant|> <|...|> [...]"
 
 

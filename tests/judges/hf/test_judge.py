@@ -64,16 +64,17 @@ def mixed() -> list[Exchange]:
 
 
 def test_alone_or_in_a_batch_an_answer_is_judged_alike(minos: Path, agentlans: Path, bert: Path) -> None:
+    soft = {"temperature": 5.0, "minimum_confidence": 0.5}
     for judge in (
-        HfJudge(preset="minos", model=str(minos), languages=None, batch_size=5),
-        HfJudge(preset="agentlans", model=str(agentlans), languages=None, batch_size=4),
-        HfJudge(model=str(bert), **PAIR),
+        HfJudge(preset="minos", model=str(minos), languages=None, batch_size=5, **soft),
+        HfJudge(preset="agentlans", model=str(agentlans), languages=None, batch_size=4, **soft),
+        HfJudge(model=str(bert), **PAIR, **soft),
     ):
         together = judge.judge(mixed())
         assert [judge.judge([exchange])[0] for exchange in mixed()] == together
         assert judge.judge(mixed()) == together
         assert judge.judge(mixed()[::-1]) == together[::-1]
-        assert len({verdict.confidence for verdict in together}) > 3
+        assert len({tuple(verdict.scores.values()) for verdict in together}) > 3
 
 
 def test_a_text_that_comes_often_is_looked_at_once(roberta: Path) -> None:

@@ -204,7 +204,7 @@ LABELS = {"a": "full_refusal", "b": "compliant"}
         ({}, "judge hf: model: Field required; input: Field required; labels: Field required"),
         ({"preset": "minoss"}, "unknown preset 'minoss'; did you mean minos"),
         ({"preset": "minos", "speed": 3}, "judge hf: speed: Extra inputs"),
-        ({"preset": "minos", "labels": {"Non-refusal": "compliant", "Refusal": "refused"}}, "labels.Refusal: Input should"),
+        ({"preset": "minos", "labels": {"Non-refusal": "compliant", "Refusal": "no"}}, "labels.Refusal: Input should"),
         ({"model": "a/b", "input": "pair", "labels": LABELS}, "a model of the hub needs a revision"),
         ({"model": "./a", "revision": "main", "input": "pair", "labels": LABELS}, "revision is for a model of the hub"),
         ({"model": "./a", "input": "roles", "labels": LABELS}, "needs a template"),
