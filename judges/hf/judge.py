@@ -111,7 +111,8 @@ class HfJudge:
         if sure < self.settings.minimum_confidence:
             return Verdict(self.name, self.version, None, 0.0, shares)
         side = [label for label in scores if (label in REFUSED) == (refused > answered)]
-        return Verdict(self.name, self.version, max(side, key=lambda one: shares[one]), sure, shares)
+        best: Label = max(side, key=lambda label: shares[label])
+        return Verdict(self.name, self.version, best, sure, shares)
 
 
 def _padded(values: Sequence[int], width: int, padding: int, side: str) -> list[int]:
