@@ -103,7 +103,7 @@ class HfJudge:
         for label, share in zip(self._labels, row, strict=True):
             if label is not None:
                 scores[label] += share
-        # Batches of other sizes add up in another order; four digits, as records hold, are the same in all of them.
+        # Batches of other sizes add up in another order, which shows in the seventh digit; records hold four.
         shares: dict[str, float] = {label: round(share, 4) for label, share in scores.items()}
         refused = sum(share for label, share in scores.items() if label in REFUSED)
         answered = sum(share for label, share in scores.items() if label not in REFUSED)
