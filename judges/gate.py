@@ -51,9 +51,11 @@ class JudgeEntry(BaseModel):
     """One judge of a panel.
 
     Attributes:
-        name: Its name among the entry points.
-        family: Judges of one family count once.
+        name: What its votes are called; its name among the entry points where there is no `kind`.
+        family: Judges of one family fail alike, and count once.
         params: What it is called with.
+        kind: Its name among the entry points where one kind makes several judges (``hf``); it is then called with
+            `name` too.
         least: Confidence under which its vote is recorded, but does not count.
         alone: Confidence at which it may decide alone; None for the policy's `single_family`.
     """
@@ -63,6 +65,7 @@ class JudgeEntry(BaseModel):
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
     family: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
     params: dict[str, Any] = {}
+    kind: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")] | None = None
     least: _Share = 0.0
     alone: _Share | None = None
 

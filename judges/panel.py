@@ -18,7 +18,7 @@ from .condition import settle
 from .escalation import escalate
 from .findings import findings
 from .forms import opened
-from .gate import PANELS, PanelFile, gate, read_panel
+from .gate import PANELS, JudgeEntry, PanelFile, gate, read_panel
 from .reading import VERSION as READING
 from .reading import Reading, read
 
@@ -135,14 +135,25 @@ def load_panel(name: str = "offline", *, escalation: bool = True) -> OfflinePane
 def _load(name: str, folder: Path, escalation: bool = True) -> OfflinePanel:
     file = read_panel(name, folder)
     entries = [*file.judges, *(file.escalate if escalation else ())]
-    judges = [make_judge(entry.name, entry.params) for entry in entries]
+    judges = [_make(entry) for entry in entries]
     for entry, judge in zip(entries, judges, strict=True):
+        if judge.name != entry.name:
+            raise AtlasError(
+                f"judge {entry.name} calls itself {judge.name}, and its votes would not count",
+                where=folder / f"{name}.yaml",
+            )
         if judge.family != entry.family:
             raise AtlasError(
                 f"judge {judge.name} is of family {judge.family}, not {entry.family}", where=folder / f"{name}.yaml"
             )
     first = len(file.judges)
     return OfflinePanel(name, file, judges[:first], _digest(file, judges), judges[first:])
+
+
+def _make(entry: JudgeEntry) -> Judge:
+    if entry.kind is None:
+        return make_judge(entry.name, entry.params)
+    return make_judge(entry.kind, {"name": entry.name, **entry.params})
 
 
 def judge_classes() -> dict[str, Any]:
@@ -154,11 +165,18 @@ def judge_classes() -> dict[str, Any]:
 
 def _ours() -> dict[str, Any]:
     from .embedding import EmbeddingJudge
+    from .hf import HfJudge
     from .llm import LlmJudge
     from .ngram import NgramJudge
     from .rules import RulesJudge
 
-    return {"rules": RulesJudge, "ngram": NgramJudge, "embedding": EmbeddingJudge, "llm": LlmJudge}
+    return {
+        "rules": RulesJudge,
+        "ngram": NgramJudge,
+        "embedding": EmbeddingJudge,
+        "llm": LlmJudge,
+        "hf": HfJudge,
+    }
 
 
 def make_judge(name: str, params: dict[str, Any]) -> Judge:
@@ -180,7 +198,7 @@ def make_judge(name: str, params: dict[str, Any]) -> Judge:
 
 
 def _digest(file: PanelFile, judges: Sequence[Judge]) -> str:
-    content = file.model_dump(mode="json")
+    content = file.model_dump(mode="json", exclude_none=True)
     if not file.escalate:  # what says nothing about a panel's decisions stays out of its hash
         del content["escalate"], content["gate"]["escalation"]
     digest = hashlib.sha256(dumps(content).encode())

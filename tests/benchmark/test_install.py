@@ -75,7 +75,7 @@ def test_wheel_holds_every_room_inside_the_package(names: list[str], room: str) 
 
 
 def test_wheel_has_everything_of_the_data_and_the_judges(source: Path, names: list[str]) -> None:
-    rooms = ("tasks", "translations", "judges/panels", "judges/weights")
+    rooms = ("tasks", "translations", "judges/panels", "judges/weights", "judges/hf/presets")
     wanted = {str(path.relative_to(source)) for room in rooms for path in (source / room).rglob("*") if path.is_file()}
     assert len(wanted) > 50
     assert {path for path in wanted if f"refusalatlas/{path}" not in names} == set()
