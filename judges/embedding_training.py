@@ -52,19 +52,15 @@ class HeldOut:
     keys: NDArray[np.str_]
     scores: NDArray[np.float16]
 
-    def of(self, rows: Iterable[Example]) -> NDArray[np.float64]:
-        """Return the scores of answers.
+    def held(self, rows: Iterable[Example]) -> list[Example]:
+        """Return those of some answers that were held out, in their order."""
+        known = set(self.keys.tolist())
+        return [row for row in rows if key_of(row) in known]
 
-        Raises:
-            DataError: where one was not among those trained on.
-        """
+    def of(self, rows: Iterable[Example]) -> NDArray[np.float64]:
+        """Return the scores of answers, all of which must be among those held out."""
         places = {key: i for i, key in enumerate(self.keys.tolist())}
-        try:
-            found = [places[key_of(row)] for row in rows]
-        except KeyError:
-            mend = "run `refusalatlas judges train --embedding` on the same files"
-            raise DataError("not all answers were trained on", where="embedding_heldout.npz", mend=mend) from None
-        return self.scores[found].astype(np.float64)
+        return self.scores[[places[key_of(row)] for row in rows]].astype(np.float64)
 
 
 def key_of(row: Example) -> str:
@@ -175,7 +171,7 @@ def _is_own(row: Example) -> bool:
 
 
 def parts_of(rows: Sequence[Example]) -> NDArray[np.intp]:
-    """Return the part of each answer, the first of which is held out: of the project's own by language, else by prompt."""
+    """Return the part of each answer; the first is held out. The project's own part by language, others by prompt."""
     codes = sorted({row.language for row in rows if _is_own(row)})
     order = {code: i % PARTS for i, code in enumerate(codes)}
     return np.array(

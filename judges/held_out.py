@@ -1,8 +1,9 @@
-"""What the panel decides on its own training answers when its judges are fitted without them.
+"""What the panel decides on answers that its judges were fitted without.
 
-By prompt: rules counted and n-grams fitted in folds that share no prompt, and the embedding judge's held-out scores,
-for which the project's own examples were held out by language. By language: what a language without training answers
-gets; ``rules`` has its lexicon, ``ngram`` abstains, ``embedding`` never saw the language.
+The embedding judge was fitted once without a quarter of its training answers (`embedding_training`), and its scores on
+that quarter are kept; rules are counted and n-grams fitted anew. By prompt: answers from elsewhere, no judge having
+seen their prompt. By language: the project's own examples in languages that no judge has seen; ``rules`` has the
+lexicon, ``ngram`` abstains.
 """
 
 from __future__ import annotations
@@ -11,13 +12,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from refusalatlas.records import Exchange, Verdict
+from refusalatlas.errors import DataError
+from refusalatlas.records import Verdict
 
-from .embedding import load_head
-from .embedding_training import FOLDS as LANGUAGE_FOLDS
-from .embedding_training import folds_of, read_held_out
+from .embedding import load_arrays
+from .embedding_training import read_held_out
 from .examples import Example
 from .features import softmax
 from .fitting import FOLDS, Settings
@@ -25,12 +25,12 @@ from .gate import PanelFile, gate, read_panel
 from .metrics import Judged, judged_by
 from .ngram import verdict
 from .rules import RulesJudge
-from .tables import RulesFile, make_table
-from .training import OURS, count_patterns, fit_all, gather
+from .tables import make_table
+from .training import OURS, count_patterns, exchange_of, fit_all, gather
 
 
 def by_prompt(extra: Sequence[Path], report: Callable[[str], None], panel: PanelFile | None = None) -> list[Judged]:
-    """Return decisions on all training answers by judges that were fitted without any answer to the same prompt.
+    """Return decisions on the held-out answers from elsewhere by judges fitted without any answer to the same prompt.
 
     Args:
         extra: The labelled files that the judges were trained on.
@@ -40,80 +40,67 @@ def by_prompt(extra: Sequence[Path], report: Callable[[str], None], panel: Panel
     Raises:
         DataError: where the embedding judge was trained on other files.
     """
-    panel = panel or read_panel("offline")
     fitted = fit_all(gather(extra), Settings(), report)
-    rows, shares = fitted.corpus.rows, fitted.shares()
-    thresholds = [fitted.thresholds["rich" if rich else "other"] for rich in fitted.rich]
-    letters = [verdict("ngram", "held-out", share, least) for share, least in zip(shares, thresholds, strict=True)]
-    by_fold = [
-        count_patterns([e for e, f in zip(rows, fitted.data.fold, strict=True) if f != fold]) for fold in range(FOLDS)
-    ]
-    phrases = _rules_verdicts(rows, fitted.data.fold, by_fold)
-    votes = zip(phrases, letters, embedding_verdicts(rows), strict=True)
-    return [_decided(row, found, panel) for row, found in zip(rows, votes, strict=True) if row.origin != "strings"]
+    rows = fitted.corpus.rows
+    places = {id(row): i for i, row in enumerate(rows)}
+    held = _held([row for row in rows if row.origin not in (*OURS, "strings")])
+    judged: list[Judged] = []
+    for fold in range(FOLDS):
+        mine = [row for row in held if fitted.data.fold[places[id(row)]] == fold]
+        counts = count_patterns([row for row, f in zip(rows, fitted.data.fold, strict=True) if f != fold])
+        shares = fitted.shares()[[places[id(row)] for row in mine]]
+        least = [fitted.thresholds["rich" if fitted.rich[places[id(row)]] else "other"] for row in mine]
+        letters = [verdict("ngram", "held-out", share, edge) for share, edge in zip(shares, least, strict=True)]
+        judged += _decided(mine, RulesJudge(make_table(counts)), letters, panel or read_panel("offline"))
+    return judged
 
 
 def by_language(
     report: Callable[[str], None], panel: PanelFile | None = None, extra: Sequence[Path] = ()
 ) -> list[Judged]:
-    """Return decisions on the project's open examples by judges that were fitted without their language.
+    """Return decisions on the project's held-out examples by judges that were fitted without their language.
 
-    Languages that `extra` has answers in are left out, since the embedding judge learned from those.
+    Languages that `extra` has answers in are left out, since the judges learned from those.
 
     Raises:
         DataError: where the embedding judge was trained on other files.
     """
-    panel = panel or read_panel("offline")
     rows = [row for row in gather(extra).rows if row.origin != "strings"]
     answered = {row.language for row in rows if row.origin not in OURS}
-    own = [row for row in rows if row.origin in OURS and row.language not in answered]
-    folds = folds_of(own)
-    whose = {row.language: int(fold) for row, fold in zip(own, folds, strict=True)}
-    report("counting patterns without the languages of each fold")
-    by_fold = [
-        count_patterns([row for row in rows if whose.get(row.language) != fold]) for fold in range(LANGUAGE_FOLDS)
-    ]
-    phrases = _rules_verdicts(own, folds, by_fold)
-    nothing = Verdict("ngram", "held-out", None, 0.0)
-    return [
-        _decided(row, (first, nothing, last), panel)
-        for row, first, last in zip(own, phrases, embedding_verdicts(own), strict=True)
-    ]
+    held = _held([row for row in rows if row.origin in OURS and row.language not in answered])
+    languages = {row.language for row in held}
+    report(f"counting patterns without {', '.join(sorted(languages))}")
+    counts = count_patterns([row for row in rows if row.language not in languages])
+    nothing = [Verdict("ngram", "held-out", None, 0.0)] * len(held)
+    return _decided(held, RulesJudge(make_table(counts)), nothing, panel or read_panel("offline"))
 
 
-def _rules_verdicts(rows: Sequence[Example], folds: NDArray[np.intp], by_fold: Sequence[RulesFile]) -> list[Verdict]:
-    """Return the verdicts of rules that were counted without each answer's fold."""
-    found: list[Verdict | None] = [None] * len(rows)
-    for fold, counts in enumerate(by_fold):
-        held = [i for i, number in enumerate(folds) if number == fold]
-        judge = RulesJudge(make_table(counts))
-        for i, said in zip(held, judge.judge([exchange_of(rows[i]) for i in held]), strict=True):
-            found[i] = said
-    return [said for said in found if said is not None]
+def _held(rows: Sequence[Example]) -> list[Example]:
+    held = read_held_out().held(rows)
+    if not held:
+        mend = "name the files that the embedding judge was trained on"
+        raise DataError("none of these answers were held out", where="embedding_heldout.npz", mend=mend)
+    return held
+
+
+def _decided(rows: Sequence[Example], rules: RulesJudge, letters: Sequence[Verdict], panel: PanelFile) -> list[Judged]:
+    if not rows:
+        return []
+    phrases = rules.judge([exchange_of(row) for row in rows])
+    judged = []
+    for row, votes in zip(rows, zip(phrases, letters, embedding_verdicts(rows), strict=True), strict=True):
+        result = gate(votes, panel)
+        judged.append(judged_by(row.language, row.label, result.label, result.contested, row.origin, votes))
+    return judged
 
 
 def embedding_verdicts(rows: Sequence[Example]) -> list[Verdict]:
-    """Return the embedding judge's verdicts from its held-out scores.
-
-    Raises:
-        DataError: where an answer was not among those trained on.
-    """
-    card = load_head()[1]
-    scores = read_held_out().of(rows)
+    """Return the embedding judge's verdicts on held-out answers, from the scores that training kept."""
+    card = load_arrays()[1]
     group = ["rich" if row.language in card.rich else "other" for row in rows]
     heat = np.array([card.temperatures[name] for name in group])
-    shares = softmax(scores / heat[:, None])
+    shares = softmax(read_held_out().of(rows) / heat[:, None])
     return [
         verdict("embedding", "held-out", share, card.thresholds[name])
         for share, name in zip(shares, group, strict=True)
     ]
-
-
-def exchange_of(row: Example) -> Exchange:
-    """Return the exchange that a judge sees of an example."""
-    return Exchange(row.id, row.prompt, row.response, row.language)
-
-
-def _decided(row: Example, votes: tuple[Verdict, ...], panel: PanelFile) -> Judged:
-    result = gate(votes, panel)
-    return judged_by(row.language, row.label, result.label, result.contested, row.origin, votes)

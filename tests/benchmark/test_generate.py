@@ -14,10 +14,10 @@ from click.testing import CliRunner
 from refusalatlas import generate as module
 from refusalatlas.cli import cli
 from refusalatlas.errors import DataError, UnknownNameError
-from refusalatlas.generate import HEADER, check_pack, common_yaml, find_pack, generate, pack_files, task_yaml
+from refusalatlas.generate import HEADER, check_pack, common_yaml, find_pack, generate, pack_files, task_stem, task_yaml
 from refusalatlas.languages import get_language
 from refusalatlas.packs import Pack, packs
-from refusalatlas.places import places_of
+from refusalatlas.places import places_of, variants_of
 from refusalatlas.scoring import DIRECTION
 from refusalatlas.tracks import get_track, languages_of, load_items, load_tracks
 
@@ -45,7 +45,12 @@ def test_every_track_has_a_task_in_every_language_of_its_texts() -> None:
     assert tasks is not None
     for track in load_tracks():
         found = {path.stem for path in (tasks / track / "lm_eval").glob("[!_]*.yaml")}
-        wanted = {place or code for code in languages_of(track) for place in places_of(track, code)}
+        wanted = {
+            task_stem(code, place, variant)
+            for code in languages_of(track)
+            for place in places_of(track, code)
+            for variant in variants_of(track, code)
+        }
         assert found == wanted
 
 

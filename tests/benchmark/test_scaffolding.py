@@ -87,7 +87,7 @@ def test_what_is_left_is_said_as_a_share(pack: Path) -> None:
     put(pack, "pairs", **THREE)
     done = CliRunner().invoke(cli, ["lint", "--language", "br"])
     assert done.exit_code == 3
-    assert "br: 98% left to do (3 of 127 written)" in done.stdout
+    assert "br: 98% left to do (3 of 128 written)" in done.stdout
     assert "  pairs.jsonl: 3 of 80" in done.stdout
 
 

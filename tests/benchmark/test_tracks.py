@@ -14,6 +14,7 @@ from refusalatlas import languages, tracks
 from refusalatlas.errors import DataError, UnknownNameError
 from refusalatlas.files import dumps
 from refusalatlas.languages import get_language, load_languages, read_language
+from refusalatlas.places import items_in, places_of
 from refusalatlas.tracks import (
     get_track,
     item_digest,
@@ -247,9 +248,10 @@ def test_strings_are_groups_of_sentences(tmp_path: Path, monkeypatch: pytest.Mon
 def test_every_track_and_language_of_ours_can_be_read_and_is_pinned() -> None:
     for name, track in load_tracks().items():
         for code in languages_of(name):
-            items = load_items(name, code)
-            assert len({item.id for item in items}) == len(items)
-            assert read_digests()[name][track.version][code]["n"] == len(items)
+            for place in places_of(name, code):
+                items = items_in(name, code, place)
+                assert len({item.id for item in items}) == len(items)
+                assert read_digests()[name][track.version][place or code]["n"] == len(items)
 
 
 def test_categories_are_a_closed_list_of_eight() -> None:

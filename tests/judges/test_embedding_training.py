@@ -8,7 +8,7 @@ pytest.importorskip("torch")
 
 from refusalatlas.judges import training
 from refusalatlas.judges.embedding import EmbeddingJudge
-from refusalatlas.judges.embedding_training import FOLDS, HeldOut, folds_of, read_held_out, train_head
+from refusalatlas.judges.embedding_training import PARTS, HeldOut, parts_of, read_held_out, train_head
 from refusalatlas.judges.examples import Example, is_sealed, load_examples
 from refusalatlas.judges.tuning import TuningSettings
 
@@ -79,12 +79,13 @@ def test_it_tells_what_it_was_trained_on_apart(trained):
 def test_held_out_scores_are_found_by_prompt_and_answer(corpus, trained):
     examples = load_examples(corpus)
     held = read_held_out(trained)
-    scores = held.of(examples)
-    assert scores.shape == (len(examples), 6)
-    assert np.array_equal(held.of(examples[::-1]), scores[::-1])
-    stranger = examples[0].model_copy(update={"response": "Never seen."})
-    with pytest.raises(DataError, match="train --embedding"):
-        held.of([stranger])
+    chosen = held.held(examples)
+    assert {example.language for example in chosen} == {"en"}  # the first of four languages
+    assert len(chosen) == sum(example.language == "en" for example in examples)
+    scores = held.of(chosen)
+    assert scores.shape == (len(chosen), 6)
+    assert np.array_equal(held.of(chosen[::-1]), scores[::-1])
+    assert held.held([chosen[0].model_copy(update={"response": "Never seen."})]) == []
 
 
 def test_held_out_scores_hold_no_text(trained):
@@ -96,11 +97,11 @@ def test_held_out_scores_hold_no_text(trained):
 def test_own_examples_are_held_out_by_language_and_others_by_prompt():
     plain = Example(id="a", language="en", prompt="p", response="r", label="compliant")
     own = [plain.model_copy(update={"language": c, "prompt": f"p{i}"}) for c in LANGUAGES for i in range(3)]
-    found = folds_of(own).reshape(4, 3)
+    found = parts_of(own).reshape(4, 3)
     assert all(len(set(row)) == 1 for row in found.tolist())
-    assert len(set(found[:, 0].tolist())) == FOLDS
+    assert len(set(found[:, 0].tolist())) == PARTS
     foreign = [plain.model_copy(update={"origin": "elsewhere", "prompt": f"p{i % 5}"}) for i in range(20)]
-    by_prompt = folds_of(foreign).tolist()
+    by_prompt = parts_of(foreign).tolist()
     assert all(by_prompt[i] == by_prompt[i % 5] for i in range(20))
 
 
