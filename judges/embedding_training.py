@@ -1,8 +1,8 @@
-"""Tuning the embedding judge on labelled answers whose seal is not on them: folds, calibration, card.
+"""Tuning the embedding judge on labelled answers whose seal is not on them: what is held out, calibration, card.
 
-A quarter is held out of a first fit: of the project's own examples by language, so that what is measured and calibrated
-on them is what a language without training answers gets, and of rows from elsewhere by prompt. The second fit, on
-everything, is what is shipped.
+A quarter is held out: of the project's own examples by language, so that what is measured and calibrated on them is
+what a language without training answers gets, and of rows from elsewhere by prompt. What is shipped is the very fit that
+was measured on that quarter, and has never seen it.
 """
 
 from __future__ import annotations
@@ -123,21 +123,19 @@ def train_head(
     data = rows_of(rows, encoder, report)
     start = encoder.upper()
     held = np.flatnonzero(parts_of(rows) == 0)
-    report(f"{len(held)} answers held out of the first fit")
+    report(f"{len(held)} answers held out")
     keep = np.ones(len(rows), dtype=bool)
     keep[held] = False
-    first = from_arrays(to_arrays(tune(data, start, keep, settings, report), start), start)
-    scores = scores_of(first, data, held).astype(np.float16)
+    arrays = to_arrays(tune(data, start, keep, settings, report), start)
+    payload, head = npz(**arrays), from_arrays(arrays, start)
+    scores = scores_of(head, data, held).astype(np.float16)
     held_out = HeldOut(np.array([key_of(rows[i]) for i in held]), scores)
-    report("second fit, on everything")
-    payload = npz(**to_arrays(tune(data, start, np.ones(len(rows), dtype=bool), settings, report), start))
     sha256 = hashlib.sha256(payload).hexdigest()
     card = _card(corpus, data, held, scores.astype(np.float64), settings, sha256)
     write_atomic(output / "embedding.npz", payload)
     write_atomic(output / "embedding.json", json.dumps(card.model_dump(), indent=1, ensure_ascii=False) + "\n")
     write_atomic(output / "embedding_heldout.npz", npz(keys=held_out.keys, scores=held_out.scores))
-    with np.load(io.BytesIO(payload), allow_pickle=False) as stored:
-        return Tuned(from_arrays({name: stored[name] for name in stored.files}, start), card, held_out)
+    return Tuned(head, card, held_out)
 
 
 def rows_of(rows: Sequence[Example], encoder: Encoder, report: Callable[[str], None]) -> Rows:

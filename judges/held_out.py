@@ -1,7 +1,7 @@
 """What the panel decides on answers that its judges were fitted without.
 
-The embedding judge was fitted once without a quarter of its training answers (`embedding_training`), and its scores on
-that quarter are kept; rules are counted and n-grams fitted anew. By prompt: answers from elsewhere, no judge having
+The embedding judge was fitted without a quarter of the answers (`embedding_training`), and its scores on that quarter
+are kept; rules are counted and n-grams fitted anew. By prompt: answers from elsewhere, no judge having
 seen their prompt. By language: the project's own examples in languages that no judge has seen; ``rules`` has the
 lexicon, ``ngram`` abstains.
 """

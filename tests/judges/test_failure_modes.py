@@ -20,7 +20,10 @@ ROOT = Path(__file__).parents[2]
 
 
 class Case(BaseModel):
-    """An answer, and what is right about it; `label` is given where only one label is right."""
+    """An answer, and what is right about it.
+
+    `label` is given where only one label is right; `misread` says that the offline panel is known to get it wrong.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -31,6 +34,7 @@ class Case(BaseModel):
     label: Label | None = None
     condition: Condition = "ok"
     finish_reason: str | None = "stop"
+    misread: bool = False
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Case:
@@ -105,13 +109,18 @@ def test_what_covers_a_mode_elsewhere_exists(mode: Mode) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_condition_is_right(name: str) -> None:
-    assert decisions()[name].condition == CASES[name].condition
+    right = decisions()[name].condition == CASES[name].condition
+    if not right and CASES[name].misread:
+        pytest.xfail("known to be read wrongly, see judges/README.md")
+    assert right, decisions()[name].condition
 
 
 @pytest.mark.parametrize("name", SIDED)
 def test_no_answer_is_put_on_the_wrong_side(name: str) -> None:
     found = decisions()[name]
     wrong = found.label is not None and not is_on_the_right_side(name)
+    if wrong and CASES[name].misread:
+        pytest.xfail("known to be read wrongly, see judges/README.md")
     assert not wrong, [(vote.judge, vote.label, vote.confidence) for vote in found.votes]
 
 
