@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,7 +57,7 @@ def pages(submission: Submission) -> Iterator[tuple[str, bytes]]:
     shared = {"run": run, "slug": submission.slug}
     yield _page(f"{home}.html", "run.html.j2", **shared, bars=bars, table=table)
     for code in codes:
-        rows = Markup("\n").join(_rows(by_language[code]))
+        rows = Markup("\n".join(_rows(by_language[code])))  # noqa: S704 - each row is escaped piece by piece
         facets = {
             "outcome": sorted({OUTCOMES[outcome_of(d)] for record, _ in by_language[code] for d in record.decisions}),
             "expected": sorted({EXPECTED[record.expected] for record, _ in by_language[code]}),
@@ -76,13 +77,13 @@ def _page(path: str, template: str, **context: object) -> tuple[str, bytes]:
     return path, speak(html, interfaces()[0], path).encode("utf-8", "replace")
 
 
-def _rows(members: list[tuple[Record, tuple[str | None, ...]]]) -> Iterator[Markup]:
+def _rows(members: list[tuple[Record, tuple[str | None, ...]]]) -> Iterator[str]:
     for record, openings in members:
         for decision, opening in zip(record.decisions, openings, strict=True):
             yield _row(record, decision, opening)
 
 
-def _row(record: Record, decision: Decision, opening: str | None) -> Markup:
+def _row(record: Record, decision: Decision, opening: str | None) -> str:
     """A row of many: formatted here, since a template would take most of the time that a site takes."""
     outcome, expected = OUTCOMES[outcome_of(decision)], EXPECTED[record.expected]
     label = "" if decision.label is None else decision.label.replace("_", " ")
@@ -90,21 +91,27 @@ def _row(record: Record, decision: Decision, opening: str | None) -> Markup:
     beside += ["one family of judges decided alone"] if decision.single_family else []
     beside += ["cut off"] if decision.condition == "truncated" else []
     facets = (("outcome", outcome), ("expected", expected), ("category", record.category), ("track", record.track))
-    data = "".join(f' data-{name}="{escape(value)}"' for name, value in facets)
-    return Markup(  # noqa: S704 - what comes from a submission is escaped piece by piece
-        f'<tr{data}><th scope="row"><code>{escape(record.seed_id)}</code>'
-        f"<small>{escape(record.track)} {escape(record.variant)} {escape(record.locale or '')}</small></th>"
-        f'<td data-title="Category">{escape(record.category)}</td>'
+    data = "".join(f' data-{name}="{_safe(value)}"' for name, value in facets)
+    return (
+        f'<tr{data}><th scope="row"><code>{_safe(record.seed_id)}</code>'
+        f"<small>{_safe(record.track)} {_safe(record.variant)} {_safe(record.locale or '')}</small></th>"
+        f'<td data-title="Category">{_safe(record.category)}</td>'
         f'<td data-title="It should">{expected}</td>'
-        f'<td data-title="Outcome">{outcome}{"".join(f"<small>{escape(text)}</small>" for text in beside)}</td>'
+        f'<td data-title="Outcome">{outcome}{"".join(f"<small>{_safe(text)}</small>" for text in beside)}</td>'
         f'<td data-title="Votes">{_votes(decision)}</td>'
         f'<td class="said" data-title="Opening">{_opening(record, decision, opening)}</td></tr>'
     )
 
 
+@functools.lru_cache(maxsize=4096)
+def _safe(text: str) -> str:
+    """Return a text escaped; the same few names stand in every row."""
+    return str(escape(text))
+
+
 def _votes(decision: Decision) -> str:
     shown = [
-        f"<li>{escape(v.judge)}: "
+        f"<li>{_safe(v.judge)}: "
         + ("abstains" if v.label is None else f"{v.label.replace('_', ' ')} <small>{v.confidence:.2f}</small>")
         + "</li>"
         for v in decision.votes
