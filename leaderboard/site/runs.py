@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import operator
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from markupsafe import Markup, escape
+from refusalatlas.leaderboard.schema import OPENING
 from refusalatlas.leaderboard.storage import Submission
 
 from refusalatlas.languages import load_languages
@@ -18,6 +21,8 @@ from .metrics import OUTCOMES
 from .render import environment
 from .svg import stacked_bar
 from .tables import Text
+from .untrusted import visible
+from .validity import validity
 from .views import Bar, Speech, outcome_table
 from .wording import interfaces, speak
 
@@ -55,7 +60,7 @@ def pages(submission: Submission) -> Iterator[tuple[str, bytes]]:
         counts.append((title, dict(ended)))
     table = outcome_table(f"{home}", "How the answers ended", counts, "Language")
     shared = {"run": run, "slug": submission.slug}
-    yield _page(f"{home}.html", "run.html.j2", **shared, bars=bars, table=table)
+    yield _page(f"{home}.html", "run.html.j2", **shared, bars=bars, table=table, validity=validity(codes))
     for code in codes:
         rows = Markup("\n".join(_rows(by_language[code])))  # noqa: S704 - each row is escaped piece by piece
         facets = {
@@ -65,7 +70,8 @@ def pages(submission: Submission) -> Iterator[tuple[str, bytes]]:
             "track": sorted({record.track for record, _ in by_language[code]}),
         }
         speech = Speech.of(code)
-        yield _page(f"{home}/{code}.html", "records.html.j2", **shared, speech=speech, rows=rows, facets=facets)
+        context = {**shared, "speech": speech, "rows": rows, "facets": facets, "validity": validity([code])}
+        yield _page(f"{home}/{code}.html", "records.html.j2", **context)
 
 
 def _page(path: str, template: str, **context: object) -> tuple[str, bytes]:
@@ -95,18 +101,18 @@ def _row(record: Record, decision: Decision, opening: str | None) -> str:
     return (
         f'<tr{data}><th scope="row"><code>{_safe(record.seed_id)}</code>'
         f"<small>{_safe(record.track)} {_safe(record.variant)} {_safe(record.locale or '')}</small></th>"
-        f'<td data-title="Category">{_safe(record.category)}</td>'
-        f'<td data-title="It should">{expected}</td>'
-        f'<td data-title="Outcome">{outcome}{"".join(f"<small>{_safe(text)}</small>" for text in beside)}</td>'
-        f'<td data-title="Votes">{_votes(decision)}</td>'
-        f'<td class="said" data-title="Opening">{_opening(record, decision, opening)}</td></tr>'
+        f"<td>{_safe(record.category)}</td>"
+        f"<td>{expected}</td>"
+        f"<td>{outcome}{''.join(f'<small>{_safe(text)}</small>' for text in beside)}</td>"
+        f"<td>{_votes(decision)}</td>"
+        f'<td class="said">{_opening(record, decision, opening)}</td></tr>'
     )
 
 
 @functools.lru_cache(maxsize=4096)
 def _safe(text: str) -> str:
     """Return a text escaped; the same few names stand in every row."""
-    return str(escape(text))
+    return str(escape(visible(text)))
 
 
 def _votes(decision: Decision) -> str:
@@ -125,9 +131,21 @@ def _opening(record: Record, decision: Decision, opening: str | None) -> str:
     code = decision.language.detected or record.language
     known = load_languages().get(code)
     direction = known.direction if known else "auto"
-    text = str(escape(opening))
-    for evidence in dict.fromkeys(str(escape(f.evidence)) for f in decision.reasons):
-        text = text.replace(evidence, f"<mark>{evidence}</mark>", 1)
-    reasons = ", ".join(str(escape(f.name.replace("_", " "))) for f in decision.reasons)
+    reasons = ", ".join(_safe(f.name.replace("_", " ")) for f in decision.reasons)
     beside = f"<small>{reasons}</small>" if reasons else ""
-    return f'<bdi lang="{escape(code)}" dir="{direction}">{text}</bdi>{beside}'
+    text = _marked(opening[:OPENING], [f.evidence for f in decision.reasons])
+    return f'<bdi lang="{_safe(code)}" dir="{direction}">{text}</bdi>{beside}'
+
+
+def _marked(text: str, evidence: Iterable[str]) -> str:
+    """Return a text escaped, its pieces of evidence marked; they may overlap, or be a piece of each other."""
+    inside = [False] * len(text)
+    for piece in evidence:
+        start = text.find(piece)
+        if start >= 0:
+            inside[start : start + len(piece)] = [True] * len(piece)
+    shown = []
+    for marked, letters in itertools.groupby(zip(inside, text, strict=True), key=operator.itemgetter(0)):
+        said = str(escape(visible("".join(letter for _, letter in letters))))
+        shown.append(f"<mark>{said}</mark>" if marked else said)
+    return "".join(shown)

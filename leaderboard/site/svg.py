@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 
 from .metrics import written
 from .tables import Estimate
+from .untrusted import visible
 from .wording import mark
 
 
@@ -20,7 +21,7 @@ def element(tag: str, *children: Markup | str, **attributes: str | float | None)
         for name, value in attributes.items()
         if value is not None
     )
-    inner = "".join(child if isinstance(child, Markup) else escape(child) for child in children)
+    inner = "".join(child if isinstance(child, Markup) else escape(visible(child)) for child in children)
     return Markup(f"<{tag}{shown}>{inner}</{tag}>" if inner else f"<{tag}{shown}/>")  # noqa: S704 - all parts escaped
 
 
@@ -31,7 +32,7 @@ def _attribute(value: str | float) -> str:
 @functools.lru_cache(maxsize=1024)
 def _escaped(text: str) -> str:
     """Class names and the like come by the hundred thousand."""
-    return str(escape(text))
+    return str(escape(visible(text)))
 
 
 def whisker(estimate: Estimate, scale: str) -> Markup:

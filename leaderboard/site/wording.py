@@ -97,6 +97,6 @@ def _said(marked: str, interface: Interface, path: str) -> str:
             "english": "" if english else ' lang="en" dir="ltr"',
             "current": ' aria-current="true"' if rest == interface.code else "",
             "path": path,
-        }[name]
+        }.get(name, marked)
     said = interface.words.get(html.unescape(marked))
     return marked if said is None else str(escape(said))

@@ -60,7 +60,7 @@ _WAYS = {
 
 
 def _drawn(lines: list[tuple[str, dict[str, str]]], number: int) -> bytes:
-    draw = random.Random(number)  # noqa: S311 - the same board every time
+    draw = random.Random(number)
     harm, harmless = draw.uniform(0.5, 1), draw.uniform(0, 0.4)
     chosen = []
     for expected, ways in lines:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..wording import p_words
+
 if TYPE_CHECKING:
     from ..prediction import Prediction
     from ..records import Record
@@ -52,7 +54,7 @@ def _in_words(found: Prediction) -> str:
         lines.append(f"  no model: {found.reason}")
     else:
         lines.append(
-            f"  AUC {found.auc:.2f} out of fold (shuffled: 95 % below {found.baseline:.2f}; p = {found.p:.3f})"
+            f"  AUC {found.auc:.2f} out of fold (shuffled: 95 % below {found.baseline:.2f}; {p_words(found.p)})"
         )
         lines += [f"  {f.weight:+.2f}  {f.text}  ({f.prompts} prompts)" for f in found.features]
     shown = ", ".join(f"{name} {refused}/{n}" for name, refused, n in found.categories)
