@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -69,6 +70,7 @@ def sentences(pair: Pair) -> list[str]:
     """Return what differs over all languages, in words."""
     names = (pair.first.name, pair.second.name)
     said = [c.in_words(*names) for c in pair.found if c.place is None]
+    said = [re.sub(r"(?<= )-(?=\d)", "\N{MINUS SIGN}", text) for text in said]
     titles = {key: metric.title for key, metric in METRICS.items()}
     return [f"{titles.get(text.partition(' ')[0], '')} {text.partition(' ')[2]}" for text in said]
 

@@ -221,7 +221,7 @@ def stacked_bar(shares: Sequence[tuple[str, str, int]], label: str) -> Markup:
             shown = f"{100 * count / whole:.0f} %"
             parts.append(element("text", shown, x=x + width / 2, y=24, text_anchor="middle", class_=f"t-{key}"))
         x += width
-    return element("svg", *parts, class_="stack", viewBox="0 0 1000 36", role="img")
+    return element("svg", *parts, class_="stack", viewBox="0 0 1000 36", preserveAspectRatio="none", role="img")
 
 
 def swatch(key: str) -> Markup:

@@ -96,7 +96,7 @@ def test_long_lines_are_cut_and_say_so(site: Path) -> None:
     for path in (site / "models").glob("*.html"):
         text = path.read_text(encoding="utf-8")
         for letter, limit in longest.items():
-            assert max(map(len, re.findall(f"{letter}{{50,}}", text))) <= limit, path
+            assert max(map(len, re.findall(f"{letter}{{20,}}", text))) <= limit, path
         assert len(text) < 4 * COMMAND
         assert text.count("more]") == 4
 

@@ -27,6 +27,12 @@ def test_words_that_are_missing_stay_english() -> None:
     assert speak(mark("Nowhere else"), FRENCH, "index.html") == "Nowhere else"
 
 
+def test_english_keeps_its_point_at_the_end_from_right_to_left() -> None:
+    arabic = Interface("ar", "العربية", "rtl", {"Known.": "معروف."})
+    assert speak(mark("Unknown."), arabic, "index.html") == "Unknown.\N{LEFT-TO-RIGHT MARK}"
+    assert speak(mark("Known."), arabic, "index.html") == "معروف."
+
+
 def test_translations_are_escaped_like_everything_else() -> None:
     assert speak(mark("A & B"), FRENCH, "index.html") == "&lt;b&gt;"
 
