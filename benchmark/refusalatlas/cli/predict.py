@@ -50,7 +50,7 @@ def command(runs: tuple[Path, ...], language: str | None, top: int, permutations
 
 def _in_words(found: Prediction) -> str:
     lines = [f"{found.language}: {found.refused} of {found.n} decided answers are refusals"]
-    if found.auc is None:
+    if found.auc is None or found.p is None:
         lines.append(f"  no model: {found.reason}")
     else:
         lines.append(
