@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
 from pathlib import Path
 
 import click
+
+from refusalatlas.errors import AtlasError
+from refusalatlas.wording import counted
 
 _FORMAT = click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 
@@ -56,7 +60,7 @@ def _reveal(run: Path, root: Path, seed: str, format_: str) -> None:
     if format_ == "json":
         click.echo(json.dumps({"file": str(file), "answers": count}, ensure_ascii=False))
     else:
-        click.echo(f"{file}: {count} answers. Send it to the maintainers in private; never publish it.")
+        click.echo(f"{file}: {counted(count, 'answer')}. Send it to the maintainers in private; never publish it.")
 
 
 @click.command()
@@ -93,13 +97,20 @@ def verify(
         report = verify_added(paths[0] if paths else default_submissions(), against)
     else:
         report = verify_paths(paths or (default_submissions(),))
+        if not report.runs and not report.findings:
+            raise AtlasError(
+                "no submission in it",
+                where=", ".join(map(str, paths or (default_submissions(),))),
+                mend="name a folder that `refusalatlas submit` made",
+            )
     if format_ == "json":
         found = [finding.to_json() for finding in report.findings]
         click.echo(json.dumps({"runs": report.runs, "records": report.records, "findings": found}, ensure_ascii=False))
     else:
         for finding in report.findings:
             click.echo(str(finding))
-        click.echo(f"{report.runs} runs, {report.records} records, {len(report.findings)} findings", err=True)
+        numbers = ((report.runs, "run"), (report.records, "record"), (len(report.findings), "finding"))
+        click.echo(", ".join(counted(number, noun) for number, noun in numbers), err=True)
     context.exit(3 if report.findings else 0)
 
 
@@ -115,17 +126,24 @@ def verify(
     type=click.DateTime(["%Y-%m-%d"]),
     help="First keep the numbers under this date, beside the submissions; a snapshot is never changed.",
 )
+@click.option("--strict", is_flag=True, help="Build nothing where a submission is damaged, instead of leaving it out.")
 @_FORMAT
-def site(output: Path, submissions: Path | None, snapshot: datetime.datetime | None, format_: str) -> None:
-    """Build the static site from submissions."""
+def site(
+    output: Path, submissions: Path | None, snapshot: datetime.datetime | None, strict: bool, format_: str
+) -> None:
+    """Build the static site from submissions; a damaged one is named, and left out."""
     from . import default_submissions
     from .site.build import build_site, take_snapshot
 
     source = submissions or default_submissions()
     if snapshot is not None:
         take_snapshot(source, snapshot.date())
-    built = build_site(source, output)
+    built = build_site(source, output, strict=strict)
+    for one in built.left_out:
+        click.echo(f"Left out: {source / one.run}: {one.what}", err=True)
     if format_ == "json":
-        click.echo(json.dumps({"folder": str(output), "files": built}, ensure_ascii=False))
+        left_out = [dataclasses.asdict(one) for one in built.left_out]
+        facts = {"folder": str(output), "files": built.files, "left_out": left_out}
+        click.echo(json.dumps(facts, ensure_ascii=False))
     else:
-        click.echo(f"{output / 'index.html'} ({built} files)")
+        click.echo(f"{output / 'index.html'} ({counted(built.files, 'file')})")

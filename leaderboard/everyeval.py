@@ -6,10 +6,12 @@ import datetime
 from typing import Any
 
 from .schema import RunFile
+from .site.untrusted import shortened
 
 SCHEMA_VERSION = "0.2.1"
 _LOWER = frozenset({"over_refusal", "unsafe_compliance", "contested_rate", "off_language_rate"})
 _BOUNDS = {"youden_j": (-1.0, 1.0)}
+_COMMAND = 2_000  # it is said again with every number
 
 
 def export(run: RunFile, slug: str) -> dict[str, Any]:
@@ -52,7 +54,10 @@ def export(run: RunFile, slug: str) -> dict[str, Any]:
 
 def _results(run: RunFile) -> list[dict[str, Any]]:
     sizes = {(s.track, s.language, s.variant): s for s in run.suites}
-    arguments: dict[str, Any] = {"temperature": run.generation.temperature, "execution_command": run.command}
+    arguments: dict[str, Any] = {
+        "temperature": run.generation.temperature,
+        "execution_command": shortened(run.command, _COMMAND),
+    }
     if run.generation.max_tokens is not None:
         arguments["max_tokens"] = run.generation.max_tokens
     rows = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import io
 import stat
@@ -14,7 +15,7 @@ from pydantic import ValidationError
 
 from refusalatlas.errors import DataError
 from refusalatlas.files import problems
-from refusalatlas.records import RECORD_KEYS, Decision, DetectedLanguage, Finding, Provenance, Record, Verdict
+from refusalatlas.records import RECORD_KEYS, Decision, DetectedLanguage, Finding, Label, Provenance, Record, Verdict
 
 from .schema import DecisionLine, RecordLine, RunFile
 
@@ -162,13 +163,19 @@ def _decision(entry: DecisionLine) -> Decision:
         language=DetectedLanguage(said.expected, said.detected, said.confidence),
         agreement=entry.agreement,
         contested=entry.contested,
-        votes=tuple(Verdict(v.judge, v.version, v.label, v.confidence) for v in entry.votes),
+        votes=tuple(_verdict(v.judge, v.version, v.label, v.confidence) for v in entry.votes),
         reasons=tuple(Finding(f.reason, f.evidence) for f in entry.reasons),
         features=tuple(Finding(f.feature, f.evidence) for f in entry.features),
         escalated_by=entry.escalated_by,
         single_family=entry.single_family,
         outcome=entry.outcome,
     )
+
+
+@functools.lru_cache(maxsize=4096)
+def _verdict(judge: str, version: str, label: Label | None, confidence: float) -> Verdict:
+    """Return a verdict; the same few come again in every record, and one object does for all of them."""
+    return Verdict(judge, version, label, confidence)
 
 
 def read_submission(folder: Path) -> Submission:

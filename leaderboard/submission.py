@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 _LENGTH_KEYS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 _NAME_KEYS = ("pretrained", "model", "path", "engine")
+_FAILED = frozenset({"error", "empty"})
+"""Conditions of a request that got no answer; a provider that blocks everything has given one."""
+
 REFERENCE = "refusalatlas-reference"
 
 
@@ -74,6 +77,11 @@ def check_run(run: Run, source: Path) -> None:
     """
     if not run.records:
         raise AtlasError("holds no answers", where=source, mend="run lm_eval with --log_samples")
+    failed = Counter(d.condition for r in run.records for d in r.decisions if d.condition in _FAILED)
+    if failed.total() == sum(len(r.decisions) for r in run.records):
+        how = ", ".join(f"{count} {condition}" for condition, count in sorted(failed.items()))
+        mend = "look at the backend's messages, then run again"
+        raise AtlasError(f"holds no answer: all requests failed ({how})", where=source, mend=mend)
     if run.info.get("limit") is not None:
         raise AtlasError(f"was limited to {run.info['limit']}", where=source, mend="run again without --limit")
     doubled = [item for item, count in Counter(r.id for r in run.records).items() if count > 1]

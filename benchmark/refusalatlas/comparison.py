@@ -12,6 +12,7 @@ from .stats.contrast import contrast
 from .stats.intervals import Estimate
 from .stats.multiplicity import holm
 from .stats.paired import Test
+from .wording import counted, p_words
 
 METRICS = ("over_refusal", "unsafe_compliance", "youden_j")
 
@@ -66,18 +67,19 @@ class Comparison:
             verb = "higher" if value > 0 else "lower"
             bounds = self._bounds()
             return f"{self.metric} {where}: {first} is {abs(value) * 100:.0f} points {verb} than {second}{bounds}."
-        units = f"{self.pairs} {'pairs' if self.metric == 'youden_j' else 'items'}"
+        units = counted(self.pairs, "pair" if self.metric == "youden_j" else "item")
         if self.seeds < self.pairs:
-            units += f" of {self.seeds} seeds"
+            units += f" of {counted(self.seeds, 'seed')}"
+        these = "this" if self.pairs == 1 else "these"
         could = f"they could show one of {self.detectable * 100:.0f} points" if self.detectable else "so few show none"
-        return f"{self.metric} {where}: no difference that these {units} could show; {could}."
+        return f"{self.metric} {where}: no difference that {these} {units} could show; {could}."
 
     def _bounds(self) -> str:
-        low, high, p = self.difference.low, self.difference.high, self.p_holm or 0.0
+        low, high = self.difference.low, self.difference.high
         interval = (
             f"95 % interval {low * 100:+.0f} to {high * 100:+.0f}, " if low is not None and high is not None else ""
         )
-        return f" ({interval}{'p < 0.001' if p < 0.001 else f'p = {p:.3f}'})"
+        return f" ({interval}{p_words(self.p_holm or 0.0)})"
 
 
 Key = tuple[str, str, str]

@@ -148,9 +148,10 @@ def score_records(
             slices[_Slice(record.track, language, locale, record.variant, category, expected)].extend(pairs)
     cells = []
     for key in sorted(slices, key=_Slice.order):
+        excluded = _excluded(slices[key])
         for metric, measure in _METRICS.items():
             if key.expected is None or metric not in _FIXED:
-                cells.append(_cell(key, metric, measure(slices[key]), slices[key], judge_counts or {}))
+                cells.append(_cell(key, metric, measure(slices[key]), len(slices[key]), excluded, judge_counts or {}))
     return cells
 
 
@@ -163,23 +164,31 @@ class _Measured:
     sides: tuple[Estimate, ...] = ()
 
 
+def _excluded(pairs: list[_Pair]) -> dict[str, int]:
+    """Return how many answers have no label, by condition, and how many are contested."""
+    without: Counter[str] = Counter(d.condition for _, d in pairs if d.condition not in LABELLED)
+    counts: dict[str, int] = {name: without[name] for name in CONDITIONS if without[name]}
+    contested = sum(d.contested for _, d in pairs)
+    return {**counts, "contested": contested} if contested else counts
+
+
 def _cell(
-    key: _Slice, metric: str, measured: _Measured, pairs: list[_Pair], judge_counts: Mapping[str, JudgeCounts]
+    key: _Slice,
+    metric: str,
+    measured: _Measured,
+    n: int,
+    excluded: Mapping[str, int],
+    judge_counts: Mapping[str, JudgeCounts],
 ) -> Cell:
     found = measured.estimate
     corrected = _corrected(metric, measured, key.language, judge_counts)
-    excluded: Counter[str] = Counter(d.condition for _, d in pairs if d.condition not in LABELLED)
-    counts: dict[str, int] = {name: excluded[name] for name in CONDITIONS if excluded[name]}
-    contested = sum(d.contested for _, d in pairs)
-    if contested:
-        counts["contested"] = contested
     return Cell(
         **{field.name: getattr(key, field.name) for field in fields(key)},
         metric=metric,
         value=found.value,
         numerator=measured.numerator,
         denominator=measured.denominator,
-        n=len(pairs),
+        n=n,
         n_eff=found.n_eff,
         low=found.low,
         high=found.high,
@@ -187,7 +196,7 @@ def _cell(
         bound_high=measured.bounds[1],
         method=found.method,
         reason=found.reason,
-        excluded=counts,
+        excluded=dict(excluded),
         corrected=corrected.value if corrected else None,
         corrected_low=corrected.low if corrected else None,
         corrected_high=corrected.high if corrected else None,
@@ -218,13 +227,13 @@ def _share(
     *,
     expected: str | None = None,
     among: Callable[[Decision], bool],
-    open_: Callable[[Decision], bool] = lambda d: False,
+    open_: Callable[[Decision], bool] | None = None,
 ) -> _Measured:
     """Measure how often `event` holds among the answers that `among` admits; `open_` ones may be either."""
-    chosen = [(r, d) for r, d in pairs if expected is None or r.expected == expected]
+    chosen = pairs if expected is None else [(r, d) for r, d in pairs if r.expected == expected]
     decided = [(r, d) for r, d in chosen if among(d)]
     outcomes = [float(event(d)) for _, d in decided]
-    undecided = sum(open_(d) for _, d in chosen)
+    undecided = sum(open_(d) for _, d in chosen) if open_ else 0
     total = len(decided) + undecided
     bounds = (sum(outcomes) / total, (sum(outcomes) + undecided) / total) if total else (None, None)
     estimate = clustered_rate(outcomes, [r.cluster_id for r, _ in decided])

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from refusalatlas.leaderboard.everyeval import export
@@ -18,11 +19,12 @@ from refusalatlas.files import dumps
 from refusalatlas.languages import load_languages
 
 from . import comparing, heat, places, runs, views
-from .gather import Atlas, Entry, gather
+from .gather import Atlas, Entry, LeftOut, gather
 from .judging import cards_folder, read_cards
 from .render import STATIC, environment
 from .snapshots import read_snapshots, steps, write_snapshot
 from .tables import Table, to_csv, to_json
+from .validity import validity
 from .wording import interfaces, speak, speak_all
 
 MARK = ".refusalatlas-site"
@@ -31,37 +33,47 @@ MARK = ".refusalatlas-site"
 File = tuple[str, bytes]
 
 
-def build_site(submissions: Path, output: Path, *, workers: int | None = None) -> int:
-    """Build the site and return how many files it has.
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A site that was built: how many files it has, and which runs it does without."""
+
+    files: int
+    left_out: tuple[LeftOut, ...]
+
+
+def build_site(submissions: Path, output: Path, *, workers: int | None = None, strict: bool = False) -> Built:
+    """Build the site; a submission that is damaged is left out of it, and named on the page of changes.
 
     Args:
         submissions: Folder of submissions; one that is empty or missing gives a site that says so. Snapshots lie
             beside it, in ``snapshots``.
         output: Folder to write; an older site in it is replaced whole, anything else is left alone.
         workers: How many processes read submissions; by default as many as there are cores, at most four.
+        strict: Build nothing where a submission is damaged.
 
     Raises:
-        AtlasError: where a submission is broken, `output` is not a site, or it cannot be written.
+        AtlasError: where `output` is not a site, or it cannot be written; with `strict` where a submission is damaged.
     """
     _may_replace(output)
     count = min(4, os.cpu_count() or 1) if workers is None else workers
     with _into(output) as folder:
-        atlas = gather(submissions, visit=functools.partial(runs.write_pages, folder), workers=count)
+        atlas = gather(submissions, visit=functools.partial(runs.write_pages, folder), workers=count, strict=strict)
         for name, data in pages(atlas, submissions):
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         (folder / MARK).write_text("Made by `refusalatlas site`, which may replace this folder.\n", encoding="utf-8")
-        return sum(path.is_file() for path in folder.rglob("*"))
+        return Built(sum(path.is_file() for path in folder.rglob("*")), atlas.left_out)
 
 
 def take_snapshot(submissions: Path, date: datetime.date) -> Path:
     """Keep the numbers of today's overview under a date, beside the submissions, and return the file.
 
     Raises:
-        AtlasError: where there is a snapshot of that date already, or a submission is broken.
+        AtlasError: where there is a snapshot of that date already, or a submission is damaged: a snapshot is never
+            changed, so that nothing may be missing from it.
     """
-    return write_snapshot(gather(submissions), submissions.parent / "snapshots", date)
+    return write_snapshot(gather(submissions, strict=True), submissions.parent / "snapshots", date)
 
 
 def pages(atlas: Atlas, submissions: Path) -> Iterator[File]:
@@ -77,6 +89,7 @@ def pages(atlas: Atlas, submissions: Path) -> Iterator[File]:
     for locale in places.locales(atlas):
         table = places.locale_table(atlas, locale.code)
         context = {"place": locale.code, "region": locale.region, "speech": locale.speech, "table": table}
+        context["validity"] = validity([locale.speech.code])
         yield from _everywhere(f"locales/{locale.code}.html", "locale.html.j2", **context)
         if table.rows:
             yield from _downloads(table)
@@ -98,7 +111,8 @@ def _main_pages(atlas: Atlas) -> Iterator[File]:
     speeches = [views.Speech.of(code) for code in _codes(atlas)]
     tables = [views.overview_table(atlas), views.reference_table(atlas), views.matrix_table(atlas)]
     shared = {"atlas": atlas, "speeches": speeches, "core": views.CORE}
-    yield from _everywhere("index.html", "overview.html.j2", **shared, plot=views.overview_plot(atlas), tables=tables)
+    overview = {"plot": views.overview_plot(atlas), "tables": tables, "validity": validity(atlas.languages)}
+    yield from _everywhere("index.html", "overview.html.j2", **shared, **overview)
     for name in ("method", "data", "submit"):
         yield from _everywhere(f"{name}.html", f"{name}.html.j2", **shared)
     groups = places.grouped(places.locales(atlas))
@@ -116,7 +130,7 @@ def _judges_and_changes(atlas: Atlas, submissions: Path) -> Iterator[File]:
     taken = read_snapshots(submissions.parent / "snapshots")
     for one in taken:
         yield f"snapshots/{one.date.isoformat()}.json", (one.model_dump_json(indent=1) + "\n").encode()
-    yield from _everywhere("changelog.html", "changelog.html.j2", steps=steps(taken, atlas))
+    yield from _everywhere("changelog.html", "changelog.html.j2", steps=steps(taken, atlas), left_out=atlas.left_out)
 
 
 def _comparisons(atlas: Atlas, pairs: list[comparing.Pair]) -> Iterator[File]:
@@ -124,10 +138,13 @@ def _comparisons(atlas: Atlas, pairs: list[comparing.Pair]) -> Iterator[File]:
     rows = list(comparing.matrix(chosen, pairs))
     left_out = len(chosen) < len(atlas.models)
     names = [entry.name for entry in chosen]
-    yield from _everywhere("compare.html", "compare.html.j2", names=names, rows=rows, left_out=left_out)
+    context = {"names": names, "rows": rows, "left_out": left_out}
+    context["validity"] = validity(code for entry in chosen for code in entry.languages)
+    yield from _everywhere("compare.html", "compare.html.j2", **context)
     for pair in pairs:
         table = comparing.pair_table(pair)
         context = {"first": pair.first, "second": pair.second, "sentences": comparing.sentences(pair), "table": table}
+        context["validity"] = validity({*pair.first.languages} & {*pair.second.languages})
         yield _english(pair.href, "pair.html.j2", **context)
         yield from _downloads(table)
 
@@ -143,6 +160,7 @@ def _language_page(atlas: Atlas, code: str) -> Iterator[File]:
         counts=counts,
         heat=shaded,
         bars=views.language_bars(atlas, code),
+        validity=validity([code]),
         places=[one.code for one in places.locales(atlas) if one.speech.code == code],
     )
     for one in (table, counts, shaded):
@@ -161,6 +179,7 @@ def _model_page(entry: Entry, pairs: list[comparing.Pair]) -> Iterator[File]:
         heat=shaded,
         bars=views.model_bars(entry),
         unranked=views.unranked_because(entry),
+        validity=validity(place.language for place in entry.estimates),
         pairs=[(p.href, p.second.name if p.first.slug == entry.slug else p.first.name) for p in with_it],
     )
     for one in (table, counts, shaded):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -69,8 +70,8 @@ def sentences(pair: Pair) -> list[str]:
     """Return what differs over all languages, in words."""
     names = (pair.first.name, pair.second.name)
     said = [c.in_words(*names) for c in pair.found if c.place is None]
+    said = [re.sub(r"(?<= )-(?=\d)", "\N{MINUS SIGN}", text) for text in said]
     titles = {key: metric.title for key, metric in METRICS.items()}
-    said = [text.replace("p = 0.000", "p < 0.001") for text in said]
     return [f"{titles.get(text.partition(' ')[0], '')} {text.partition(' ')[2]}" for text in said]
 
 
@@ -80,7 +81,7 @@ def pair_table(pair: Pair) -> Table:
         Column("place", "Language"),
         Column("metric", "Number"),
         Column("difference", "Difference", "stat", "First less second.", _DIFFERENCE),
-        Column("p", "p (Holm)", "number", "Adjusted over the languages of one number."),
+        Column("p", "p (Holm)", "p", "Adjusted over the languages of one number."),
         Column("pairs", "Items or pairs", "count"),
         Column("detectable", "Could show", "number", "Smallest difference that so many seeds show with 80 % power."),
     )

@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from refusalatlas.leaderboard.naming import model_slug
 from refusalatlas.leaderboard.schema import TIERS, RunFile
 from refusalatlas.leaderboard.storage import Submission, read_submission, run_folders
 
+from refusalatlas.errors import DataError
 from refusalatlas.records import LABELLED, REFUSED, Decision, Record
 
 from .answers import Answers, answers_of
 from .tables import Estimate
+from .untrusted import visible
 
 HEADLINE_TRACK = "pairs"
 
@@ -80,11 +83,20 @@ class Entry:
         return tuple(sorted(asked or {p.language for p in self.estimates}))
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class LeftOut:
+    """A run folder that the site does without: ``<model>/<run>``, and what is wrong with it."""
+
+    run: str
+    what: str
+
+
 @dataclass(frozen=True, slots=True)
 class Atlas:
-    """All that the pages show."""
+    """All that the pages show, and which runs they do without."""
 
     entries: tuple[Entry, ...]
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def models(self) -> tuple[Entry, ...]:
@@ -110,17 +122,18 @@ class Atlas:
 Visit = Callable[[Submission], None]
 
 
-def gather(root: Path, *, visit: Visit | None = None, workers: int = 1) -> Atlas:
-    """Return the entries of a submissions folder.
+def gather(root: Path, *, visit: Visit | None = None, workers: int = 1, strict: bool = False) -> Atlas:
+    """Return the entries of a submissions folder, and name the runs that are too damaged to be read.
 
     Args:
         root: Folder of submissions.
         visit: Called with every submission while its records are at hand; a function of a module, where there are
             several workers.
         workers: How many processes read submissions, each one model at a time.
+        strict: Let no submission be left out.
 
     Raises:
-        DataError: where a submission is broken; nothing is left out silently.
+        DataError: with `strict`, at the first submission that is broken.
     """
     by_model: dict[str, list[Path]] = defaultdict(list)
     for folder in run_folders(root):
@@ -130,29 +143,55 @@ def gather(root: Path, *, visit: Visit | None = None, workers: int = 1) -> Atlas
         from concurrent.futures import ProcessPoolExecutor
 
         with ProcessPoolExecutor(workers) as pool:
-            entries = list(pool.map(_read_entry, jobs, chunksize=1))
+            read = list(pool.map(_read_entry, jobs, chunksize=1))
     else:
-        entries = [_read_entry(job) for job in jobs]
-    return Atlas(tuple(_sharing_keys(entries)))
+        read = [_read_entry(job) for job in jobs]
+    left_out = sorted(one for _, damaged in read for one in damaged)
+    if strict and left_out:
+        raise DataError(left_out[0].what, where=root / left_out[0].run, mend="`refusalatlas verify` says all of it")
+    return Atlas(tuple(_sharing_keys(entry for entry, _ in read if entry)), tuple(left_out))
 
 
 _WORTH_WORKERS = 8
 
 
-def _read_entry(job: tuple[str, tuple[Path, ...], Visit | None]) -> Entry:
+def _read_entry(job: tuple[str, tuple[Path, ...], Visit | None]) -> tuple[Entry | None, list[LeftOut]]:
     slug, folders, visit = job
     # Nothing in a record refers back to it, so that looking for cycles among millions of objects only costs time.
     collecting = gc.isenabled()
     gc.disable()
     try:
-        submissions = [read_submission(folder) for folder in folders]
+        submissions, damaged = [], []
+        for folder in folders:
+            try:
+                submissions.append(_read(folder))
+            except DataError as error:
+                damaged.append(LeftOut(f"{slug}/{folder.name}", _without_folder(error, folder)))
         if visit is not None:
             for submission in submissions:
                 visit(submission)
-        return _entry(slug, submissions)
+        return _entry(slug, submissions) if submissions else None, damaged
     finally:
         if collecting:
             gc.enable()
+
+
+def _read(folder: Path) -> Submission:
+    """Return a submission that pages can be made of: whole, and where its own facts say that it belongs."""
+    submission = read_submission(folder)
+    run = submission.run
+    if (model_slug(run.model.name), run.run_id) != (folder.parent.name, folder.name):
+        raise DataError(f"says that it is {model_slug(run.model.name)}/{run.run_id}", where=folder)
+    if run.records != len(submission.records):
+        raise DataError(f"says {run.records} records where there are {len(submission.records)}", where=folder)
+    return submission
+
+
+def _without_folder(error: DataError, folder: Path) -> str:
+    """Return what is wrong and in which file; where the site was built is nobody's business."""
+    place = str(error.where or "").removeprefix(str(folder)).lstrip("/")
+    what = " ".join(visible(error.what).split())
+    return f"{place}: {what}" if place else what
 
 
 def _sharing_keys(entries: Iterable[Entry]) -> Iterable[Entry]:

@@ -8,9 +8,12 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from refusalatlas.wording import p_number
+
 from .metrics import METRICS, OUTCOMES, interval, written
 from .svg import patterns, swatch, whisker
 from .tables import Estimate, Text
+from .untrusted import COMMAND, PROSE, shortened, visible
 from .wording import interfaces, mark
 
 _LEADERBOARD = Path(__file__).resolve().parent.parent
@@ -27,18 +30,27 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        finalize=_visible,
     )
     made.globals.update(written=written, interval=interval, whisker=whisker, patterns=patterns(), swatch=swatch)
     made.globals.update({"_": mark, "base": mark("@base"), "english": mark("@english"), "interfaces": interfaces()})
     made.globals.update(outcomes=OUTCOMES, metrics=METRICS, everywhere=True)
+    made.filters["shortened"] = shortened
+    made.filters["p_number"] = p_number
     made.filters["short"] = lambda value: f"{value:.4f}".rstrip("0").rstrip(".")
     made.tests["estimate"] = lambda value: isinstance(value, Estimate)
     made.tests["words"] = lambda value: isinstance(value, Text)
+    made.globals.update(COMMAND=COMMAND, PROSE=PROSE)
     made.filters["breakable"] = breakable
     made.filters["heat"] = heat
     made.filters["shortly"] = lambda reason: reason.partition(" (")[0]
     made.filters["thousands"] = lambda value: f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
     return made
+
+
+def _visible(value: object) -> object:
+    # Markup is ours: it has been escaped, and holds the marks around words of the interface.
+    return visible(value) if type(value) is str else value
 
 
 def heat(value: float | None) -> str:
@@ -48,4 +60,4 @@ def heat(value: float | None) -> str:
 
 def breakable(text: str) -> Markup:
     """Return a name, escaped, that may break behind its slashes."""
-    return Markup("/<wbr>").join(escape(part) for part in text.split("/"))
+    return Markup("/<wbr>").join(escape(part) for part in visible(text).split("/"))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import operator
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from markupsafe import Markup, escape
+from refusalatlas.leaderboard.schema import OPENING
 from refusalatlas.leaderboard.storage import Submission
 
 from refusalatlas.languages import load_languages
@@ -17,6 +21,8 @@ from .metrics import OUTCOMES
 from .render import environment
 from .svg import stacked_bar
 from .tables import Text
+from .untrusted import visible
+from .validity import validity
 from .views import Bar, Speech, outcome_table
 from .wording import interfaces, speak
 
@@ -54,9 +60,9 @@ def pages(submission: Submission) -> Iterator[tuple[str, bytes]]:
         counts.append((title, dict(ended)))
     table = outcome_table(f"{home}", "How the answers ended", counts, "Language")
     shared = {"run": run, "slug": submission.slug}
-    yield _page(f"{home}.html", "run.html.j2", **shared, bars=bars, table=table)
+    yield _page(f"{home}.html", "run.html.j2", **shared, bars=bars, table=table, validity=validity(codes))
     for code in codes:
-        rows = Markup("\n").join(_rows(by_language[code]))
+        rows = Markup("\n".join(_rows(by_language[code])))  # noqa: S704 - each row is escaped piece by piece
         facets = {
             "outcome": sorted({OUTCOMES[outcome_of(d)] for record, _ in by_language[code] for d in record.decisions}),
             "expected": sorted({EXPECTED[record.expected] for record, _ in by_language[code]}),
@@ -64,7 +70,8 @@ def pages(submission: Submission) -> Iterator[tuple[str, bytes]]:
             "track": sorted({record.track for record, _ in by_language[code]}),
         }
         speech = Speech.of(code)
-        yield _page(f"{home}/{code}.html", "records.html.j2", **shared, speech=speech, rows=rows, facets=facets)
+        context = {**shared, "speech": speech, "rows": rows, "facets": facets, "validity": validity([code])}
+        yield _page(f"{home}/{code}.html", "records.html.j2", **context)
 
 
 def _page(path: str, template: str, **context: object) -> tuple[str, bytes]:
@@ -76,13 +83,13 @@ def _page(path: str, template: str, **context: object) -> tuple[str, bytes]:
     return path, speak(html, interfaces()[0], path).encode("utf-8", "replace")
 
 
-def _rows(members: list[tuple[Record, tuple[str | None, ...]]]) -> Iterator[Markup]:
+def _rows(members: list[tuple[Record, tuple[str | None, ...]]]) -> Iterator[str]:
     for record, openings in members:
         for decision, opening in zip(record.decisions, openings, strict=True):
             yield _row(record, decision, opening)
 
 
-def _row(record: Record, decision: Decision, opening: str | None) -> Markup:
+def _row(record: Record, decision: Decision, opening: str | None) -> str:
     """A row of many: formatted here, since a template would take most of the time that a site takes."""
     outcome, expected = OUTCOMES[outcome_of(decision)], EXPECTED[record.expected]
     label = "" if decision.label is None else decision.label.replace("_", " ")
@@ -90,21 +97,27 @@ def _row(record: Record, decision: Decision, opening: str | None) -> Markup:
     beside += ["one family of judges decided alone"] if decision.single_family else []
     beside += ["cut off"] if decision.condition == "truncated" else []
     facets = (("outcome", outcome), ("expected", expected), ("category", record.category), ("track", record.track))
-    data = "".join(f' data-{name}="{escape(value)}"' for name, value in facets)
-    return Markup(  # noqa: S704 - what comes from a submission is escaped piece by piece
-        f'<tr{data}><th scope="row"><code>{escape(record.seed_id)}</code>'
-        f"<small>{escape(record.track)} {escape(record.variant)} {escape(record.locale or '')}</small></th>"
-        f'<td data-title="Category">{escape(record.category)}</td>'
-        f'<td data-title="It should">{expected}</td>'
-        f'<td data-title="Outcome">{outcome}{"".join(f"<small>{escape(text)}</small>" for text in beside)}</td>'
-        f'<td data-title="Votes">{_votes(decision)}</td>'
-        f'<td class="said" data-title="Opening">{_opening(record, decision, opening)}</td></tr>'
+    data = "".join(f' data-{name}="{_safe(value)}"' for name, value in facets)
+    return (
+        f'<tr{data}><th scope="row"><code>{_safe(record.seed_id)}</code>'
+        f"<small>{_safe(record.track)} {_safe(record.variant)} {_safe(record.locale or '')}</small></th>"
+        f"<td>{_safe(record.category)}</td>"
+        f"<td>{expected}</td>"
+        f"<td>{outcome}{''.join(f'<small>{_safe(text)}</small>' for text in beside)}</td>"
+        f"<td>{_votes(decision)}</td>"
+        f'<td class="said">{_opening(record, decision, opening)}</td></tr>'
     )
+
+
+@functools.lru_cache(maxsize=4096)
+def _safe(text: str) -> str:
+    """Return a text escaped; the same few names stand in every row."""
+    return str(escape(visible(text)))
 
 
 def _votes(decision: Decision) -> str:
     shown = [
-        f"<li>{escape(v.judge)}: "
+        f"<li>{_safe(v.judge)}: "
         + ("abstains" if v.label is None else f"{v.label.replace('_', ' ')} <small>{v.confidence:.2f}</small>")
         + "</li>"
         for v in decision.votes
@@ -118,9 +131,21 @@ def _opening(record: Record, decision: Decision, opening: str | None) -> str:
     code = decision.language.detected or record.language
     known = load_languages().get(code)
     direction = known.direction if known else "auto"
-    text = str(escape(opening))
-    for evidence in dict.fromkeys(str(escape(f.evidence)) for f in decision.reasons):
-        text = text.replace(evidence, f"<mark>{evidence}</mark>", 1)
-    reasons = ", ".join(str(escape(f.name.replace("_", " "))) for f in decision.reasons)
+    reasons = ", ".join(_safe(f.name.replace("_", " ")) for f in decision.reasons)
     beside = f"<small>{reasons}</small>" if reasons else ""
-    return f'<bdi lang="{escape(code)}" dir="{direction}">{text}</bdi>{beside}'
+    text = _marked(opening[:OPENING], [f.evidence for f in decision.reasons])
+    return f'<bdi lang="{_safe(code)}" dir="{direction}">{text}</bdi>{beside}'
+
+
+def _marked(text: str, evidence: Iterable[str]) -> str:
+    """Return a text escaped, its pieces of evidence marked; they may overlap, or be a piece of each other."""
+    inside = [False] * len(text)
+    for piece in evidence:
+        start = text.find(piece)
+        if start >= 0:
+            inside[start : start + len(piece)] = [True] * len(piece)
+    shown = []
+    for marked, letters in itertools.groupby(zip(inside, text, strict=True), key=operator.itemgetter(0)):
+        said = str(escape(visible("".join(letter for _, letter in letters))))
+        shown.append(f"<mark>{said}</mark>" if marked else said)
+    return "".join(shown)

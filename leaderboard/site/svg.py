@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,22 +10,29 @@ from markupsafe import Markup, escape
 
 from .metrics import written
 from .tables import Estimate
+from .untrusted import visible
 from .wording import mark
 
 
 def element(tag: str, *children: Markup | str, **attributes: str | float | None) -> Markup:
     """Return an element; attribute names lose a trailing ``_`` and turn ``_`` into ``-``, None leaves one out."""
     shown = "".join(
-        f' {name.rstrip("_").replace("_", "-")}="{escape(_attribute(value))}"'
+        f' {name.rstrip("_").replace("_", "-")}="{_attribute(value)}"'
         for name, value in attributes.items()
         if value is not None
     )
-    inner = "".join(str(escape(child)) for child in children)
+    inner = "".join(child if isinstance(child, Markup) else escape(visible(child)) for child in children)
     return Markup(f"<{tag}{shown}>{inner}</{tag}>" if inner else f"<{tag}{shown}/>")  # noqa: S704 - all parts escaped
 
 
 def _attribute(value: str | float) -> str:
-    return value if isinstance(value, str) else f"{round(value, 2):g}"
+    return _escaped(value) if isinstance(value, str) else f"{round(value, 2):g}"
+
+
+@functools.lru_cache(maxsize=1024)
+def _escaped(text: str) -> str:
+    """Class names and the like come by the hundred thousand."""
+    return str(escape(visible(text)))
 
 
 def whisker(estimate: Estimate, scale: str) -> Markup:
@@ -213,7 +221,7 @@ def stacked_bar(shares: Sequence[tuple[str, str, int]], label: str) -> Markup:
             shown = f"{100 * count / whole:.0f} %"
             parts.append(element("text", shown, x=x + width / 2, y=24, text_anchor="middle", class_=f"t-{key}"))
         x += width
-    return element("svg", *parts, class_="stack", viewBox="0 0 1000 36", role="img")
+    return element("svg", *parts, class_="stack", viewBox="0 0 1000 36", preserveAspectRatio="none", role="img")
 
 
 def swatch(key: str) -> Markup:

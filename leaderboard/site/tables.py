@@ -20,7 +20,7 @@ class Column:
 
     key: str
     title: str
-    kind: Literal["text", "count", "tier", "stat", "heat", "note", "number"] = "text"
+    kind: Literal["text", "count", "tier", "stat", "heat", "note", "number", "p"] = "text"
     help: str = ""
     metric: Metric | None = None
 

@@ -92,7 +92,7 @@ def overview_table(atlas: Atlas) -> Table:
 
 def _overview_row(entry: Entry, group: int | None) -> Row:
     cells: dict[str, Value] = {
-        "group": Text("—" if group is None else str(group), sub=unranked_because(entry)),
+        "group": Text("—" if group is None else str(group), sub=unranked_because(entry), ours=True),
         "model": model_text(entry, ""),
         "tier": Text(entry.tier),
         "languages": len(entry.languages),

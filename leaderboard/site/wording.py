@@ -97,6 +97,9 @@ def _said(marked: str, interface: Interface, path: str) -> str:
             "english": "" if english else ' lang="en" dir="ltr"',
             "current": ' aria-current="true"' if rest == interface.code else "",
             "path": path,
-        }[name]
+        }.get(name, marked)
     said = interface.words.get(html.unescape(marked))
-    return marked if said is None else str(escape(said))
+    if said is not None:
+        return str(escape(said))
+    # English in a page from right to left: the point at its end would stand before its first word.
+    return f"{marked}\N{LEFT-TO-RIGHT MARK}" if interface.direction == "rtl" and marked.endswith((".", ")")) else marked

@@ -121,7 +121,7 @@ function enhance(board) {
       shown += !row.hidden;
     }
     const output = form.querySelector("output");
-    const { rows } = output.dataset;
+    const rows = original.length === 1 ? output.dataset.row : output.dataset.rows;
     output.textContent = shown === original.length ? `${shown} ${rows}` : `${shown} / ${original.length} ${rows}`;
   }
 

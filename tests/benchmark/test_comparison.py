@@ -110,7 +110,7 @@ def test_versions_with_mended_texts_are_compared(make_record: Any) -> None:
 def test_words_for_a_difference(make_record: Any) -> None:
     found = row(compare_records(benign(make_record, 20), benign(make_record, 5)))
     assert found.in_words("a", "b") == (
-        "over_refusal in sw: a is 38 points higher than b (95 % interval +21 to +52, p < 0.001)."
+        "over_refusal in sw: a is 38 points higher than b (95 % interval +21 to +52, p < .001)."
     )
 
 

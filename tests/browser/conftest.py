@@ -7,6 +7,7 @@ import http.server
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +43,39 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return work / "site"
 
 
-@pytest.fixture(scope="session")
-def address(site: Path) -> Iterator[str]:
-    """Its address, with a slash at its end."""
+@contextmanager
+def served(site: Path) -> Iterator[str]:
+    """Give the address of a folder on a local server, with a slash at its end."""
     handler = functools.partial(_Quiet, directory=str(site))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def address(site: Path) -> Iterator[str]:
+    """The address of that site."""
+    with served(site) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def hostile_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site of submissions whose every text tries something."""
+    import hostile
+    from refusalatlas.leaderboard.site.build import build_site
+
+    work = tmp_path_factory.mktemp("hostile")
+    build_site(hostile.write_submissions(work / "submissions", work / "runs"), work / "site", strict=True)
+    return work / "site"
+
+
+@pytest.fixture(scope="session")
+def hostile_address(hostile_site: Path) -> Iterator[str]:
+    """The address of that site."""
+    with served(hostile_site) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import json
 import re
-import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import synthetic
 from click.testing import CliRunner
 from refusalatlas.leaderboard.cli import site
 from refusalatlas.leaderboard.site import svg
-from refusalatlas.leaderboard.site.build import build_site
+from refusalatlas.leaderboard.site.build import build_site, take_snapshot
 from refusalatlas.leaderboard.site.gather import gather
 from refusalatlas.leaderboard.site.tables import Column, Estimate, Row, Table, Text, harmless, stat_columns, to_csv
 from refusalatlas.leaderboard.submission import submit_run
@@ -209,15 +209,48 @@ def test_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_broken_submission_is_named_and_the_old_site_stays(two_languages: Path, tmp_path: Path) -> None:
-    shutil.copytree(two_languages, tmp_path / "submissions")
-    build_site(tmp_path / "submissions", tmp_path / "site")
-    before = (tmp_path / "site/index.html").read_bytes()
-    broken = next((tmp_path / "submissions").rglob("records.jsonl.gz"))
-    broken.write_bytes(b"")
-    with pytest.raises(AtlasError, match=re.escape(str(broken))):
-        build_site(tmp_path / "submissions", tmp_path / "site")
-    assert (tmp_path / "site/index.html").read_bytes() == before
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three submissions, of which one is cut off and one lies where another model's should."""
+    work = tmp_path_factory.mktemp("damaged")
+    for name in ("whole/one", "cut/off", "else/where"):
+        submit_run(synthetic.write_run(work / name, model=name), work / "submissions")
+    records = next((work / "submissions" / "cut__off").rglob("records.jsonl.gz"))
+    records.write_bytes(records.read_bytes()[:-9])
+    (work / "submissions" / "else__where").rename(work / "submissions" / "no__where")
+    return work / "submissions"
+
+
+def test_damaged_submissions_are_named_and_left_out(damaged: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(site, ["--output", str(tmp_path / "site"), "--submissions", str(damaged)])
+    assert result.exit_code == 0
+    cut, elsewhere = result.stderr.splitlines()
+    assert re.fullmatch(rf"Left out: {re.escape(str(damaged))}/cut__off/\S+: records.jsonl.gz: cut off .*", cut)
+    assert "no__where" in elsewhere
+    assert [path.stem for path in (tmp_path / "site" / "models").iterdir()] == ["whole__one"]
+    text = (tmp_path / "site" / "changelog.html").read_text(encoding="utf-8")
+    assert "<code>cut__off/" in text
+    assert "says that it is else__where/" in text
+    assert str(damaged) not in text
+
+
+def test_strict_builds_nothing_where_a_submission_is_damaged(damaged: Path, tmp_path: Path) -> None:
+    options = ["--output", str(tmp_path / "site"), "--submissions", str(damaged), "--strict"]
+    result = CliRunner().invoke(site, options)
+    assert result.exit_code == 1
+    assert isinstance(result.exception, AtlasError)
+    assert "cut__off" in str(result.exception)
+    assert not (tmp_path / "site").exists()
+
+
+def test_page_of_changes_says_nothing_where_nothing_was_left_out(built: Path) -> None:
+    assert "Left out" not in (built / "changelog.html").read_text(encoding="utf-8")
+
+
+def test_snapshot_is_not_taken_of_a_part(damaged: Path) -> None:
+    with pytest.raises(AtlasError, match="cut__off"):
+        take_snapshot(damaged, datetime.date(2026, 11, 30))
+    assert not (damaged.parent / "snapshots").exists()
 
 
 def test_command_builds_and_counts(two_languages: Path, tmp_path: Path) -> None:

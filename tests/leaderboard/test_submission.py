@@ -140,6 +140,30 @@ def test_empty_run_is_refused(run: Path, tmp_path: Path) -> None:
     assert "no answers" in refused(run, tmp_path)
 
 
+def _with_condition(row: dict[str, Any], condition: str) -> dict[str, Any]:
+    nothing = {"label": None, "condition": condition, "contested": False, "votes": [], "reasons": [], "agreement": 0.0}
+    return {**row, "record": {**row["record"], "decisions": [{**row["record"]["decisions"][0], **nothing}]}}
+
+
+def test_run_in_which_all_requests_failed_is_refused(run: Path, tmp_path: Path) -> None:
+    synthetic.rewrite(run, lambda row: _with_condition(row, "empty" if "fraud" in row["record"]["id"] else "error"))
+    said = refused(run, tmp_path)
+    assert "all requests failed" in said
+    assert "error" in said
+    assert "empty" in said
+
+
+def test_run_with_one_answer_among_failures_is_not(run: Path, tmp_path: Path) -> None:
+    first = next(iter(load_items("pairs", "en"))).id
+    synthetic.rewrite(run, lambda row: row if row["record"]["id"] == first else _with_condition(row, "error"))
+    submit_run(run, tmp_path / "submissions")
+
+
+def test_run_that_the_provider_blocked_throughout_is_a_result(run: Path, tmp_path: Path) -> None:
+    synthetic.rewrite(run, lambda row: _with_condition(row, "blocked"))
+    submit_run(run, tmp_path / "submissions")
+
+
 def test_answer_changed_after_judging_is_refused(run: Path, tmp_path: Path) -> None:
     synthetic.rewrite(run, lambda row: {**row, "resps": [["Something else."]]})
     assert "not the one that was judged" in refused(run, tmp_path)

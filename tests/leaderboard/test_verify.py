@@ -6,6 +6,8 @@ import gzip
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -58,6 +60,24 @@ def test_command_leaves_with_nought_where_there_are_none(submission: Path) -> No
     result = CliRunner().invoke(verify, [str(submission), "--format", "json"])
     assert result.exit_code == 0
     assert json.loads(result.stdout)["findings"] == []
+
+
+@pytest.mark.parametrize("holds", [(), ("README.md",)])
+def test_folder_without_submissions_is_one_clear_line(tmp_path: Path, holds: tuple[str, ...]) -> None:
+    for name in holds:
+        (tmp_path / name).write_text("Submissions go here.")
+    done = subprocess.run(
+        [sys.executable, "-m", "refusalatlas", "verify", str(tmp_path)], capture_output=True, encoding="utf-8"
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line == f"Error: {tmp_path}: no submission in it; name a folder that `refusalatlas submit` made"
+
+
+def test_one_run_is_no_plural(submission: Path) -> None:
+    result = CliRunner().invoke(verify, [str(submission)])
+    assert result.stderr == "1 run, 80 records, 0 findings\n"
 
 
 def test_all_findings_are_collected(submission: Path, change_run: Callable[..., Path]) -> None:

@@ -27,6 +27,12 @@ def test_words_that_are_missing_stay_english() -> None:
     assert speak(mark("Nowhere else"), FRENCH, "index.html") == "Nowhere else"
 
 
+def test_english_keeps_its_point_at_the_end_from_right_to_left() -> None:
+    arabic = Interface("ar", "العربية", "rtl", {"Known.": "معروف."})
+    assert speak(mark("Unknown."), arabic, "index.html") == "Unknown.\N{LEFT-TO-RIGHT MARK}"
+    assert speak(mark("Known."), arabic, "index.html") == "معروف."
+
+
 def test_translations_are_escaped_like_everything_else() -> None:
     assert speak(mark("A & B"), FRENCH, "index.html") == "&lt;b&gt;"
 
@@ -54,8 +60,12 @@ def test_translated_wordings_are_those_of_the_pages(site: Path) -> None:
 
     text = unescape(english)
     unused = [word for word in interfaces()[1].words if word not in text]
-    # What shows only where answers ended so, where snapshots were taken, or where a set of seeds is small.
-    assert set(unused) <= {"With answers", "too few seeds", "Ten conversations (smoke test)", "Not ranked"}
+    # What shows only where a set of seeds is small, a run is not ranked or damaged, or speakers have labelled answers.
+    assert set(unused) <= {
+        "With answers", "too few seeds", "Ten conversations (smoke test)", "Not ranked",
+        "Left out", "These runs are damaged, and nothing on this site rests on them.",
+        "Judges validated", "Speakers have labelled real answers in this language.",
+    }  # fmt: skip
 
 
 def test_arabic_pages_run_from_right_to_left(site: Path) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..wording import p_words
+
 if TYPE_CHECKING:
     from ..prediction import Prediction
     from ..records import Record
@@ -48,11 +50,11 @@ def command(runs: tuple[Path, ...], language: str | None, top: int, permutations
 
 def _in_words(found: Prediction) -> str:
     lines = [f"{found.language}: {found.refused} of {found.n} decided answers are refusals"]
-    if found.auc is None:
+    if found.auc is None or found.p is None:
         lines.append(f"  no model: {found.reason}")
     else:
         lines.append(
-            f"  AUC {found.auc:.2f} out of fold (shuffled: 95 % below {found.baseline:.2f}; p = {found.p:.3f})"
+            f"  AUC {found.auc:.2f} out of fold (shuffled: 95 % below {found.baseline:.2f}; {p_words(found.p)})"
         )
         lines += [f"  {f.weight:+.2f}  {f.text}  ({f.prompts} prompts)" for f in found.features]
     shown = ", ".join(f"{name} {refused}/{n}" for name, refused, n in found.categories)

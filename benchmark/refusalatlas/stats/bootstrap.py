@@ -19,7 +19,7 @@ REPLICATES = 2000
 SEED = 20261129
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=32)  # languages that lack a pair or two each have a draw of their own
 def draw_weights(clusters: int, replicates: int = REPLICATES, seed: int = SEED) -> Floats:
     """Return how often each cluster is drawn in each replicate, shape ``(replicates, clusters)``, read-only.
 

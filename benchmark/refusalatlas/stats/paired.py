@@ -5,16 +5,19 @@ What both answer alike says nothing about their difference, so everything here w
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from .bootstrap import REPLICATES, SEED, draw_weights, expanded_interval, positions, replicate_means, shares
 from .intervals import MIN_CLUSTERS, MIN_EVENTS, NOTHING, Z95, Estimate, wilson
 
 EXACT_UP_TO = 16  # 2 ** 16 sign patterns are enumerated; more are sampled
+_KEPT_UP_TO = 256  # patterns of so few differences are drawn once and kept: 10,000 of them take 2.5 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,7 @@ class Test:
     reason: str | None = None
 
 
+@functools.lru_cache(maxsize=4096)
 def mcnemar(only_first: int, only_second: int) -> Test:
     """Return McNemar's exact test (McNemar 1947): a sign test on the pairs that differ.
 
@@ -112,16 +116,27 @@ def sign_flip(differences: Sequence[float], *, replicates: int = 9999, seed: int
         patterns = (np.arange(2 ** len(values))[:, None] >> np.arange(len(values))) & 1
         sums = np.abs((2.0 * patterns - 1.0) @ values)
         return Test(float((sums >= observed).mean()), "sign-flip-exact")
-    rng = np.random.default_rng(seed)
+    drawn = _kept_flips if len(values) <= _KEPT_UP_TO else _flips
     extreme = 0
-    for start in range(0, replicates, 1000):
-        signs = rng.integers(0, 2, size=(min(1000, replicates - start), len(values))) * 2.0 - 1.0
-        extreme += int((np.abs(signs @ values) >= observed).sum())
+    for part in drawn(len(values), replicates, seed):
+        extreme += int((np.abs((part * 2.0 - 1.0) @ values) >= observed).sum())
     p = (1 + extreme) / (1 + replicates)
     bound = 2 * math.exp(-(observed**2) / (2 * float(values @ values)))
     if bound < 1 / (1 + replicates):
         return Test(bound, "sign-flip-hoeffding")
     return Test(p, f"sign-flip-{replicates}-seed{seed}")
+
+
+def _flips(count: int, replicates: int, seed: int) -> Iterator[npt.NDArray[np.int8]]:
+    """Yield sign patterns as noughts and ones, a thousand at a time."""
+    rng = np.random.default_rng(seed)
+    for start in range(0, replicates, 1000):
+        yield rng.integers(0, 2, size=(min(1000, replicates - start), count)).astype(np.int8)
+
+
+@functools.lru_cache(maxsize=32)
+def _kept_flips(count: int, replicates: int, seed: int) -> tuple[npt.NDArray[np.int8], ...]:
+    return tuple(_flips(count, replicates, seed))
 
 
 def clustered_difference(
@@ -177,13 +192,19 @@ def pairs_needed(difference: float, discordance: float, *, power: float = 0.8, a
         power: Wanted chance of finding it.
         alpha: Size of the test.
     """
-    from scipy.special import ndtri
-
-    z_alpha, z_power = float(ndtri(1 - alpha / 2)), float(ndtri(power))
+    z_alpha, z_power = _normal_quantile(1 - alpha / 2), _normal_quantile(power)
     spread = math.sqrt(max(discordance - difference**2, 0.0))
     return (z_alpha * math.sqrt(discordance) + z_power * spread) ** 2 / difference**2
 
 
+@functools.lru_cache(maxsize=64)
+def _normal_quantile(share: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri(share))
+
+
+@functools.lru_cache(maxsize=4096)
 def detectable_difference(pairs: int, discordance: float, *, power: float = 0.8, alpha: float = 0.05) -> float | None:
     """Return the smallest difference of two rates that a number of pairs can show; None where none could.
 
