@@ -15,7 +15,7 @@ import io
 import json
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from refusalatlas.errors import AtlasError, DataError
 from refusalatlas.files import read_text, validate
-from refusalatlas.records import LABELS, Exchange, Verdict
+from refusalatlas.records import LABELS, REFUSED, Exchange, Verdict
 
 from .e5_file import BLOCK, pack, unpack
 from .embedding_features import FORM, form, window
@@ -39,6 +39,7 @@ from .tables import WEIGHTS
 FROM = 6
 """Number of the first layer that is tuned; those below are multilingual-e5-small's own."""
 
+_FEW, _FEW_DENSE, _MODEST = 40, 10, 0.85  # letters; about six words
 _BATCH = 128
 _REMEMBERED, _SHORT = 4096, 2000  # answers, and letters of the longest: with their scores at most some 10 MB
 
@@ -250,7 +251,7 @@ class EmbeddingJudge:
 
             encoder, kind = HubEncoder(model, FROM, revision), "-hub"
         self._scores = _Scores(encoder, head_of(arrays, encoder.upper(), place)) if encoder else None
-        self.version = f"2.{self._card.sha256[:8]}{kind}" + ("" if encoder else "-absent")
+        self.version = f"3.{self._card.sha256[:8]}{kind}" + ("" if encoder else "-absent")
 
     def judge(self, exchanges: Sequence[Exchange]) -> list[Verdict]:
         """Return one verdict an exchange, in order; each distinct text is encoded once."""
@@ -261,16 +262,27 @@ class EmbeddingJudge:
 
     def _batch(self, exchanges: Sequence[Exchange]) -> list[Verdict]:
         result = [Verdict(self.name, self.version, None, 0.0)] * len(exchanges)
-        worth = [i for i, e in enumerate(exchanges) if any(c.isalnum() for c in window(e.response))]
+        windows = [window(exchange.response) for exchange in exchanges]
+        worth = [i for i, text in enumerate(windows) if any(c.isalnum() for c in text)]
         if self._scores is None or not worth:
             return result
         scores = self._scores.of([exchanges[i].response for i in worth])
         for i, row in zip(worth, scores, strict=True):
             group = self._group(exchanges[i])
             shares = softmax(row[None] / self._card.temperatures[group])[0]
-            result[i] = verdict(self.name, self.version, shares, self._card.thresholds[group])
+            found = verdict(self.name, self.version, shares, self._card.thresholds[group])
+            result[i] = modest(found, windows[i])
         return result
 
     def _group(self, exchange: Exchange) -> str:
         language = read(exchange).language or exchange.language
         return "rich" if any(same_language(language, code) for code in self._card.rich) else "other"
+
+
+def modest(found: Verdict, text: str) -> Verdict:
+    """Return a refusal seen in a few letters as one that another family must see too: "Yes." is like many of them."""
+    dense = sum(c > "\u2e7f" for c in text) > 0.4 * len(text)
+    few = sum(map(str.isalnum, text)) < (_FEW_DENSE if dense else _FEW)
+    if not few or found.label not in REFUSED:
+        return found
+    return replace(found, confidence=min(found.confidence, _MODEST))

@@ -1,8 +1,8 @@
 """Tuning the embedding judge on labelled answers whose seal is not on them: what is held out, calibration, card.
 
 A quarter is held out: of the project's own examples by language, so that what is measured and calibrated on them is
-what a language without training answers gets, and of rows from elsewhere by prompt. What is shipped is the very fit that
-was measured on that quarter, and has never seen it.
+what a language without training answers gets, and of rows from elsewhere by prompt. What is shipped is the very fit
+that was measured on that quarter, and has never seen it.
 """
 
 from __future__ import annotations

@@ -16,7 +16,8 @@ import numpy as np
 from refusalatlas.errors import DataError
 from refusalatlas.records import Verdict
 
-from .embedding import load_arrays
+from .embedding import load_arrays, modest
+from .embedding_features import window
 from .embedding_training import read_held_out
 from .examples import Example
 from .features import softmax
@@ -101,6 +102,6 @@ def embedding_verdicts(rows: Sequence[Example]) -> list[Verdict]:
     heat = np.array([card.temperatures[name] for name in group])
     shares = softmax(read_held_out().of(rows) / heat[:, None])
     return [
-        verdict("embedding", "held-out", share, card.thresholds[name])
-        for share, name in zip(shares, group, strict=True)
+        modest(verdict("embedding", "held-out", share, card.thresholds[name]), window(row.response))
+        for row, share, name in zip(rows, shares, group, strict=True)
     ]

@@ -31,7 +31,7 @@ class _CardFile(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    panel: dict[str, str]
+    panel: dict[str, Any]
     what: str = ""
     quality: dict[str, Any]
     minos: dict[str, dict[str, str]] = Field(default_factory=dict)
@@ -72,8 +72,8 @@ def read_cards(folder: Path) -> list[Card]:
 
 def _card(stem: str, data: _CardFile) -> Card:
     return Card(
-        data.panel.get("name", stem),
-        data.panel.get("sha256", ""),
+        str(data.panel.get("name", stem)),
+        str(data.panel.get("sha256", "")),
         data.what,
         _quality(stem, data.quality),
         _minos(stem, data.minos),

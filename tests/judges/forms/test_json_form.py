@@ -92,14 +92,17 @@ def test_the_object_is_read_as_it_is(
 
 def test_where_the_refusal_was_is_told_in_nearly_all() -> None:
     asked = [Exchange(str(i), "p", text, code, form="json") for i, (code, text, *_) in enumerate(CASES)]
-    wrong = []
+    wrong, undecided = [], []
     for (code, text, kind, schema_valid, refused_in), decision in zip(CASES, load_panel().judge(asked), strict=True):
         assert decision.outcome["format"] == kind
         assert decision.outcome["schema_valid"] == schema_valid
         refused = None if decision.label is None else decision.label in REFUSED
-        if (decision.outcome["refused_in"], refused) != (refused_in, refused_in is not None):
+        if refused is None and refused_in is None:
+            undecided.append(text)
+        elif (decision.outcome["refused_in"], refused) != (refused_in, refused_in is not None):
             wrong.append((code, text, decision.label, decision.outcome))
     assert len(wrong) <= 0.02 * len(CASES), wrong
+    assert len(undecided) <= 0.05 * len(CASES), undecided
 
 
 def test_evidence_is_verbatim_in_the_whole_answer() -> None:

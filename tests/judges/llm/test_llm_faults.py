@@ -215,7 +215,8 @@ def test_the_key_is_sent_and_leaks_nowhere(
     server.answer = lambda body, number: complaint(401, f"Incorrect API key provided: {KEY}")
     with pytest.raises(AtlasError) as caught:
         judge.judge(exchanges(3))
-    assert {headers["Authorization"] for headers in server.headers} == {f"Bearer {KEY}"}
+    sent = [{name.lower(): value for name, value in headers.items()} for headers in server.headers]
+    assert {headers["authorization"] for headers in sent} == {f"Bearer {KEY}"}
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("refusalatlas")]
     assert any("[key] is tired" in line for line in ours)
     files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
