@@ -75,7 +75,8 @@ def unpack(blocks: NDArray[np.void]) -> NDArray[np.float32]:
     """Return rows of blocks as float32 weights, 32 columns a block."""
     pairs = blocks["pairs"]
     whole = np.concatenate([pairs & 15, pairs >> 4], axis=-1).astype(np.float32) - np.float32(8)
-    return (whole * blocks["scale"].astype(np.float32)[..., None]).reshape(len(blocks), -1)
+    scaled = whole * blocks["scale"].astype(np.float32)[..., None]
+    return np.asarray(scaled.reshape(len(blocks), -1), dtype=np.float32)
 
 
 def pack(weights: NDArray[np.float32]) -> NDArray[np.void]:
