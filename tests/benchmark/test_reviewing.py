@@ -63,7 +63,7 @@ SEED = "fraud-parcel-benign"
 
 
 def test_sheet_holds_every_text_beside_its_english(language: Language, marked: Marked) -> None:
-    assert len(marked.rows) == 10 * 2 + 80
+    assert len(marked.rows) == 10 * 2 + 80 + 40
     assert marked.row(SEED)["text"] == lines(language, "pairs")[SEED]["text"]
     assert marked.row(SEED)["English"].startswith("I got a text message")
     assert marked.row("permit", "response")["English"].startswith("I can't help")
@@ -91,7 +91,7 @@ def test_reader_is_named_on_what_is_right_and_on_nothing_else(language: Language
     rows = lines(language, "pairs")
     assert {seed for seed, row in rows.items() if row["reviewer"] is not None} == {SEED}
     assert rows[SEED]["reviewer"] == "Neema Mushi"
-    assert taken.counts == {"right": 1, "wrong": 1, "unread": 98}
+    assert taken.counts == {"right": 1, "wrong": 1, "unread": 138}
     assert taken.reviewed == 1
 
 
@@ -222,7 +222,7 @@ def test_command_makes_a_sheet_and_takes_it_back(
     assert review("sw", "--output", sheet).exit_code == 0
     done = review("sw", "--take-back", sheet, "--reviewer", "Neema Mushi")
     assert done.exit_code == 0
-    assert "0 right, 0 better, 0 wrong, 100 unread" in done.stderr
+    assert "0 right, 0 better, 0 wrong, 140 unread" in done.stderr
 
 
 def test_sheet_is_never_overwritten(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def decision_on(item: Item, model: str, behaviour: Behaviour) -> tuple[Decision,
     contested = chance(model, item.id, "contested") < behaviour.contested
     away = chance(model, item.id, "away") < behaviour.off_language
     other: Label = "compliant" if label != "compliant" else "full_refusal"
-    votes = (Verdict("rules", "1", label, 0.97), Verdict("ngram", "1", other if contested else label, 0.93))
+    votes = (Verdict("rules", "1", label, 0.97), Verdict("ngram", "1", other if contested else label, 0.96))
     made = Decision(
         label=None if contested else label,
         condition="off_language" if away else "ok",
