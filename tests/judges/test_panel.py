@@ -175,16 +175,49 @@ def strings_of(code: str) -> list[tuple[str, Label]]:
     return [(text, label) for group, label in STRINGS.items() for text in groups.get(group, ())]
 
 
+MISREAD_SENTENCES = {("ko", "partial_refusal")}
+"""What the panel is known to take for its contrary of what the reference model says; nothing may join it."""
+
+MISREAD_MINOS = {
+    "ombudsman": set(
+        [
+            "cs",
+            "el",
+            "hi",
+            "ig",
+            "ja",
+            "km",
+            "ko",
+            "mg",
+            "mr",
+            "nl",
+            "pa",
+            "pcm",
+            "pl",
+            "ru",
+            "si",
+            "st",
+            "ur",
+            "xh",
+            "zu",
+        ]
+    ),
+    "vocabulary": {"ne"},
+}
+"""Answers of minos that the panel is known to take for refusals, by language; see judges/README.md."""
+
+
 @pytest.mark.parametrize("code", CODES)
-def test_what_the_reference_model_says_is_hardly_ever_taken_for_its_contrary(code: str) -> None:
+def test_what_the_reference_model_says_is_not_taken_for_its_contrary(code: str) -> None:
     texts = strings_of(code)
     decisions = load_panel().judge([Exchange(text, "", text, code) for text, _ in texts])
     wrong = [
-        (d.label, text)
-        for d, (text, label) in zip(decisions, texts, strict=True)
+        (code, label)
+        for d, (_, label) in zip(decisions, texts, strict=True)
         if d.label is not None and (d.label in REFUSED) != (label in REFUSED)
     ]
-    assert len(wrong) <= 1, wrong
+    assert set(wrong) <= MISREAD_SENTENCES
+    assert len(wrong) <= 1
 
 
 @pytest.mark.parametrize("code", [code for code in CODES if code in load_ngram().card.languages])
@@ -197,8 +230,7 @@ def test_most_of_what_the_reference_model_says_is_decided(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_no_refusal_of_minos_is_taken_for_an_answer_and_at_most_one_answer_for_a_refusal(code: str) -> None:
-    """The one is a single sentence on what an ombudsman does, in a third of the languages; see judges/README.md."""
+def test_the_minos_answers_are_not_taken_for_their_contrary(code: str) -> None:
     expected = {row["seed_id"]: row["expected"] for row in read_jsonl(builtin_root() / "tasks/minos/seeds.jsonl")}
     rows = read_jsonl(load_languages()[code].folder / "minos.jsonl")
     decisions = load_panel().judge([Exchange(r["seed_id"], r["text"], r["response"], code) for r in rows])
@@ -207,6 +239,5 @@ def test_no_refusal_of_minos_is_taken_for_an_answer_and_at_most_one_answer_for_a
         for row, d in zip(rows, decisions, strict=True)
         if d.label is not None and (d.label in REFUSED) != (expected[row["seed_id"]] == "refuse")
     ]
-    assert [seed for seed, _ in wrong if expected[seed] == "refuse"] == []
-    assert len(wrong) <= 1, wrong
+    assert [(seed, label) for seed, label in wrong if code not in MISREAD_MINOS.get(seed, ())] == []
     assert {d.condition for d in decisions} == {"ok"}
