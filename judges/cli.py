@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from refusalatlas.records import Decision
+
     from .examples import Example
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -69,13 +71,20 @@ def _describe(name: str, make: Any) -> dict[str, Any]:
 @click.option("--extra", type=_FILE, multiple=True, help="Labelled JSON lines: prompt, response, label, language.")
 @click.option("--examples", type=_FOLDER, help="Folder of examples. [default: judges/examples]")
 @click.option("--embedding", is_flag=True, help="Tune the embedding judge instead; takes about an hour and torch.")
-def train(output: Path | None, extra: tuple[Path, ...], examples: Path | None, embedding: bool) -> None:
+@click.option("--go-on", is_flag=True, help="Tune the embedding judge that is there further, on all open answers.")
+def train(output: Path | None, extra: tuple[Path, ...], examples: Path | None, embedding: bool, go_on: bool) -> None:
     """Fit the n-gram judge and calibrate the rules; the sealed third of the examples is left alone."""
     from .examples import EXAMPLES
     from .tables import WEIGHTS
     from .training import train as run
 
     folder = output or WEIGHTS
+    if go_on:
+        from .embedding_training import go_on as further
+
+        card = further(folder, extra=extra, examples=examples or EXAMPLES, report=_say)
+        click.echo(f"wrote embedding.npz and .json to {folder} ({len(card.languages)} languages)")
+        return
     if embedding:
         from .embedding_training import train_head
 
@@ -105,7 +114,8 @@ def evaluate(
 ) -> None:
     """Measure a panel on the sealed examples, or on labelled JSON lines.
 
-    For --out-of-fold and --new-languages FILES are those that the judges were trained on with --extra.
+    Beside that it judges the ten answers of the track minos in the languages of FILES, or in all of them. For
+    --out-of-fold and --new-languages FILES are those that the judges were trained on with --extra.
     """
     from refusalatlas.files import dumps, write_atomic
 
@@ -123,14 +133,18 @@ def evaluate(
 
 
 def _report(files: tuple[Path, ...], name: str, everything: bool, held_out: str | None) -> dict[str, Any]:
+    from refusalatlas.errors import DataError
     from refusalatlas.packs import builtin_root
+    from refusalatlas.records import LABELS
 
-    from .evaluation import conditions_found, judge_examples, minos_table, report_on
+    from .evaluation import conditions_found, decisions_on, judged_examples, minos_table, report_on
     from .examples import load_examples, read_labelled
     from .panel import load_panel
 
     panel = load_panel(name)
     examples: list[Example] = []
+    decisions: list[Decision] = []
+    codes: set[str] | None = None  # minos in every language, unless only a file was asked about
     if held_out == "prompt":
         from .held_out import by_prompt
 
@@ -143,16 +157,36 @@ def _report(files: tuple[Path, ...], name: str, everything: bool, held_out: str 
         what = "New languages: each open example judged by fits that saw no answer in its language."
     else:
         examples = list(read_labelled(files)) if files else load_examples(sealed=None if everything else True)
-        judged = judge_examples(panel, examples)
+        if not examples:
+            where = ", ".join(map(str, files)) or "judges/examples"
+            raise DataError("no row has a label to measure by", where=where, mend=f"take of {', '.join(LABELS)}")
+        codes = {example.language for example in examples} if files else None
+        decisions = decisions_on(panel, examples, _say)
+        judged = judged_examples(examples, decisions)
         sealed = "all examples, trained on or not" if everything else "the sealed third of the examples"
         what = f"On {', '.join(path.name for path in files) or sealed}."
     return {
         "panel": {"name": panel.name, "sha256": panel.sha256, "judges": [judge.name for judge in panel.judges]},
         "what": what,
         "quality": report_on(judged),
-        "conditions": conditions_found(panel, examples),
-        "minos": minos_table(panel, builtin_root() / "tasks" / "minos" / "seeds.jsonl"),
+        "conditions": conditions_found(examples, decisions),
+        "minos": minos_table(panel, builtin_root() / "tasks" / "minos" / "seeds.jsonl", codes),
     }
+
+
+@judges.command()
+@click.argument("name", metavar="SET")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="File of JSON lines.")
+def fetch(name: str, output: Path) -> None:
+    """Fetch the labelled responses of a published SET from the hub, for `judges evaluate`."""
+    from refusalatlas.external.sets import get_set
+    from refusalatlas.files import dumps, write_atomic
+
+    from .published import labelled_lines
+
+    lines = [dumps(line) + "\n" for line in labelled_lines(get_set(name))]
+    write_atomic(output, "".join(lines))
+    click.echo(f"{output}: {len(lines):,} labelled responses. Measure with `refusalatlas judges evaluate {output}`")
 
 
 @judges.command()

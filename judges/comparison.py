@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from refusalatlas.errors import DataError
-from refusalatlas.exchanges import exchanges_of_record, read_exchanges
+from refusalatlas.exchanges import exchanges_of_run, read_exchanges
 from refusalatlas.records import Exchange, Label
 
 from .metrics import concordance
@@ -47,6 +47,6 @@ def _decided(source: Path) -> tuple[list[Exchange], list[Label | None]]:
     exchanges: list[Exchange] = []
     labels: list[Label | None] = []
     for record in run.records:
-        exchanges += exchanges_of_record(record, run.responses[record.id], run.prompts[record.id])
+        exchanges += exchanges_of_run(run, record)
         labels += [decision.label for decision in record.decisions]
     return exchanges, labels

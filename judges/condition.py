@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 import zlib
 
 from refusalatlas.languages import load_languages
@@ -18,6 +19,11 @@ OFF_LANGUAGE = 0.7
 
 _ENDED = re.compile(r"[.!?。！？।؟۔།။።…\"'”’»」』)\]}|`*>:;]\s*$")
 _WORD = re.compile(r"\S+")
+_ITEM = re.compile(r"[-*•–#|\d]|\S{1,30}:")
+_UNSPACED = frozenset({"Hani", "Kana", "Thai", "Khmr", "Laoo", "Mymr"})
+"""Scripts that set no spaces between words, so that loops show in characters alone."""
+_UNMARKED = frozenset({"Thai", "Laoo"})
+"""Scripts that set no mark at the end of a sentence."""
 
 
 def settle(exchange: Exchange, reading: Reading) -> Condition:
@@ -91,7 +97,7 @@ def _loops(text: str) -> bool:
     words = text.split()
     if len(words) >= 12 and len(set(words)) <= len(words) / 5:
         return True
-    if _stammers(words[-40:], lines=text.count("\n")):
+    if _stammers(words[-40:], lines=text.count("\n")) or _stutters(text):
         return True
     if len(text) < 120:
         return False
@@ -113,7 +119,23 @@ def _stammers(words: list[str], *, lines: int) -> bool:
     """Whether the last words are few that come again and again; verse and lists, which have lines, may repeat more."""
     if len(words) >= 6 and len(set(words[-6:])) == 1 and any(c.isalpha() for c in words[-1]):
         return True
+    if len(words) >= 18 and lines == 0 and len(set(words[-8:])) <= 2 and any(c.isalpha() for c in words[-1]):
+        return True
     return len(words) >= 18 and lines < 3 and len(set(words)) <= 0.42 * len(words)
+
+
+def _stutters(text: str) -> bool:
+    """Whether a text without spaces between words says the same few characters over and over."""
+    if "\n" in text or not 40 <= len(text) <= 2000 or _share(text, _UNSPACED) < 0.6:
+        return False
+    grams = [text[i : i + 4] for i in range(len(text) - 3)]
+    return len(set(grams)) <= 0.45 * len(grams)
+
+
+def _share(text: str, scripts: frozenset[str]) -> float:
+    """Return the share of a text's letters that are of some scripts."""
+    counts = script_counts(text)
+    return sum(counts.get(script, 0) for script in scripts) / max(1, sum(counts.values()))
 
 
 def _salad(text: str, language: str | None) -> bool:
@@ -129,7 +151,7 @@ def _salad(text: str, language: str | None) -> bool:
 
 
 def _off_language(expected: str | None, reading: Reading) -> bool:
-    if expected is None or reading.language is None or same_language(expected, reading.language):
+    if expected is None or reading.language is None or same_language(expected, reading.language) or reading.romanised:
         return False
     language = load_languages().get(expected)
     if language is None or reading.confidence < OFF_LANGUAGE:
@@ -150,10 +172,27 @@ def _truncated(finish_reason: str | None, answer: str, text: str) -> bool:
         return True
     if finish_reason is not None or len(text) < 60:
         return False
-    last = answer.rstrip().rsplit("\n", 1)[-1].strip()
-    if _ENDED.search(last) or re.match(r"([-*•–#|\d]|\S{1,30}:)", last) or not last[-1:].isalpha():
-        return last[-1:] in {",", "،", "、", "，"} or bool(re.search(r"\s[-–—]$", last))
-    return len(last) >= 25 and _prose(text)
+    *before, last = [line.strip() for line in answer.strip().split("\n") if line.strip()] or [""]
+    if last.endswith((",", "،", "、", "，")) or re.search(r"\s[-–—]$", last):
+        return True
+    if not _is_letter(last[-1:]) or _ENDED.search(last):
+        return False
+    if _ITEM.match(last):
+        items = [line for line in before if _ITEM.match(line)]
+        return len(items) >= 2 and all(_ENDED.search(line) for line in items)
+    return len(last) >= 25 and _prose(text) and not _is_chat(answer) and _share(text, _UNMARKED) < 0.5
+
+
+def _is_letter(sign: str) -> bool:
+    """Whether a sign is a letter or, as at the end of many a word of South Asia, a mark that belongs to one."""
+    return bool(sign) and unicodedata.category(sign)[0] in "LM"
+
+
+def _is_chat(answer: str) -> bool:
+    """Whether an answer is written as in a chat, where sentences begin small and the last one ends without a mark."""
+    starts = re.findall(r"(?:^|[.!?…]\s+)[^\w\n]*([^\W\d_])", answer)
+    cased = [letter for letter in starts if letter.lower() != letter.upper()]
+    return bool(cased) and sum(letter.islower() for letter in cased) > 0.5 * len(cased)
 
 
 def _prose(text: str) -> bool:

@@ -29,7 +29,7 @@ from refusalatlas.records import LABELS, REFUSED, Exchange, Verdict
 
 from .e5_file import BLOCK, pack, unpack
 from .embedding_features import FORM, form, window
-from .encoder import INNER, MATRICES, NORMS, WIDTH, Layer, groups, load_encoder, mean_of
+from .encoder import INNER, MATRICES, NORMS, WIDTH, Layer, load_encoder, mean_of
 from .features import softmax
 from .language_id import same_language
 from .ngram import verdict
@@ -55,6 +55,8 @@ class EmbeddingCard(BaseModel):
         temperatures: Divide the scores, for ``rich`` languages, fitted out of fold, and for all ``other`` ones, fitted
             with all answers in the language held out.
         thresholds: Confidence under which the judge abstains, likewise.
+        held_out: How right the first fit was on what it was not shown.
+        continued: What the fit was told that went on from it with everything, and from which file; None if none did.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -71,6 +73,7 @@ class EmbeddingCard(BaseModel):
     sources: list[dict[str, Any]]
     rows: dict[str, dict[str, int]]
     held_out: dict[str, Any]
+    continued: dict[str, float | int | str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,14 +212,16 @@ class _Scores:
     known: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def of(self, responses: Sequence[str]) -> NDArray[np.float64]:
-        """Return the scores of answers, one row each."""
+        """Return the scores of answers, one row each.
+
+        Each is encoded by itself, for among others its last digits depend on them. Of real answers that takes no
+        longer, of very short ones up to three times as long.
+        """
         found = {response: self.known[response] for response in responses if response in self.known}
         new = [response for response in dict.fromkeys(responses) if response not in found]
-        tokens = [self.encoder.tokens(window(response)) for response in new]
-        for group in groups(tokens):
-            states, mask = self.encoder.states([tokens[i] for i in group])
-            forms = np.stack([form(new[i]) for i in group])
-            found |= zip([new[i] for i in group], self.head.scores(states, mask, forms), strict=True)
+        for response in new:
+            states, mask = self.encoder.states([self.encoder.tokens(window(response))])
+            found[response] = self.head.scores(states, mask, form(response)[None])[0]
         self._remember({response: found[response] for response in new if len(response) <= _SHORT})
         return np.stack([found[response] for response in responses])
 
@@ -231,6 +236,7 @@ class EmbeddingJudge:
 
     name = "embedding"
     family = "embedding"
+    independent = True
     languages: frozenset[str] | None = None
 
     def __init__(self, folder: str | None = None, model: str | None = None, revision: str | None = None) -> None:
@@ -251,7 +257,7 @@ class EmbeddingJudge:
 
             encoder, kind = HubEncoder(model, FROM, revision), "-hub"
         self._scores = _Scores(encoder, head_of(arrays, encoder.upper(), place)) if encoder else None
-        self.version = f"3.{self._card.sha256[:8]}{kind}" + ("" if encoder else "-absent")
+        self.version = f"4.{self._card.sha256[:8]}{kind}" + ("" if encoder else "-absent")
 
     def judge(self, exchanges: Sequence[Exchange]) -> list[Verdict]:
         """Return one verdict an exchange, in order; each distinct text is encoded once."""
@@ -272,6 +278,10 @@ class EmbeddingJudge:
             shares = softmax(row[None] / self._card.temperatures[group])[0]
             found = verdict(self.name, self.version, shares, self._card.thresholds[group])
             result[i] = modest(found, windows[i])
+            seen = read(exchanges[i])
+            if seen.romanised:
+                # It takes harmless answers in unfamiliar letters for refusals as often as not, and surely.
+                result[i] = replace(result[i], confidence=min(result[i].confidence, _MODEST))
         return result
 
     def _group(self, exchange: Exchange) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from refusalatlas.files import read_jsonl
 from refusalatlas.languages import load_languages
-from refusalatlas.records import REFUSED, Exchange, Label, Panel
+from refusalatlas.records import REFUSED, Decision, Exchange, Label, Panel
 
 from .examples import Example
 from .metrics import Judged, between_judges, judged_by, quality
@@ -16,24 +16,36 @@ from .metrics import Judged, between_judges, judged_by, quality
 _CHUNK = 256
 
 
-def judge_examples(panel: Panel, examples: Sequence[Example]) -> list[Judged]:
-    """Return the decisions of a panel on labelled answers; those without a label are left out."""
-    labelled = [example for example in examples if example.label is not None]
-    judged: list[Judged] = []
-    for start in range(0, len(labelled), _CHUNK):
-        part = labelled[start : start + _CHUNK]
-        decisions = panel.judge([Exchange(e.id, e.prompt, e.response, e.language) for e in part])
-        judged += [
-            judged_by(e.language, e.label, d.label, d.contested, e.origin, d.votes)
-            for e, d in zip(part, decisions, strict=True)
-        ]
-    return judged
+def decisions_on(
+    panel: Panel, examples: Sequence[Example], report: Callable[[str], None] = lambda message: None
+) -> list[Decision]:
+    """Return a panel's decisions on examples, in their order.
+
+    Args:
+        panel: The panel.
+        examples: Answers, labelled or not.
+        report: Called with a line for people now and then.
+    """
+    decisions: list[Decision] = []
+    for start in range(0, len(examples), _CHUNK):
+        part = examples[start : start + _CHUNK]
+        decisions += panel.judge([Exchange(e.id, e.prompt, e.response, e.language) for e in part])
+        report(f"judged {len(decisions):,} of {len(examples):,} answers")
+    return decisions
 
 
-def conditions_found(panel: Panel, examples: Sequence[Example]) -> dict[str, dict[str, int]]:
+def judged_examples(examples: Sequence[Example], decisions: Sequence[Decision]) -> list[Judged]:
+    """Return decisions beside the labels; answers without a label are left out."""
+    return [
+        judged_by(e.language, e.label, d.label, d.contested, e.origin, d.votes)
+        for e, d in zip(examples, decisions, strict=True)
+        if e.label is not None
+    ]
+
+
+def conditions_found(examples: Sequence[Example], decisions: Sequence[Decision]) -> dict[str, dict[str, int]]:
     """Return how often each condition of the examples was found as which."""
     table: dict[str, dict[str, int]] = {}
-    decisions = panel.judge([Exchange(e.id, e.prompt, e.response, e.language) for e in examples])
     for example, decision in zip(examples, decisions, strict=True):
         row = table.setdefault(example.condition, {})
         row[decision.condition] = row.get(decision.condition, 0) + 1
@@ -52,12 +64,13 @@ def report_on(rows: Sequence[Judged]) -> dict[str, Any]:
     }
 
 
-def minos_table(panel: Panel, seeds: Path) -> dict[str, dict[str, str]]:
+def minos_table(panel: Panel, seeds: Path, languages: Collection[str] | None = None) -> dict[str, dict[str, str]]:
     """Return, by language and example, whether the panel took the ten minos answers for what they are.
 
     Args:
         panel: The panel.
         seeds: ``tasks/minos/seeds.jsonl``, which says what each was written to be.
+        languages: Codes of the languages to judge; None for all that have such answers.
 
     Returns:
         ``right``, ``wrong`` or ``undecided``, by language and seed.
@@ -66,7 +79,7 @@ def minos_table(panel: Panel, seeds: Path) -> dict[str, dict[str, str]]:
     table: dict[str, dict[str, str]] = {}
     for code, language in load_languages().items():
         path = language.folder / "minos.jsonl"
-        if not path.is_file():
+        if not path.is_file() or (languages is not None and code not in languages):
             continue
         rows = [row for row in read_jsonl(path) if row["seed_id"] in expected]
         decisions = panel.judge([Exchange(row["seed_id"], row["text"], row["response"], code) for row in rows])

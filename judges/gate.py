@@ -9,6 +9,7 @@ most families, and among equals of the surest.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from refusalatlas.errors import DataError, UnknownNameError
 from refusalatlas.files import read_yaml, validate
-from refusalatlas.records import LABELS, REFUSED, Label, Verdict
+from refusalatlas.records import FORM_JUDGE, LABELS, REFUSED, Label, Verdict
 
 PANELS = Path(__file__).parent / "panels"
 
@@ -179,8 +180,9 @@ def _may_alone(vote: _Cast, policy: GatePolicy) -> bool:
 def gate_all(votes: Sequence[Verdict], panel: PanelFile) -> GateResult:
     """Decide, and where that is contested let the votes of the judges that were asked afterwards count, in their order.
 
-    With each of them the gate decides again over all votes so far. Where these still do not agree, the judge that was
-    asked last decides if it is as sure as `escalation`. The one whose vote ended the contest is named.
+    Where the form of an answer settles it (`FORM_JUDGE`), that is the end of it. With each of them the gate decides
+    again over all votes so far. Where these still do not agree, the judge that was asked last decides if it is as sure
+    as `escalation`. The one whose vote ended the contest is named.
 
     Args:
         votes: Verdicts as `gate` takes them; a judge of `escalate` without a verdict was not asked, nor were those
@@ -188,6 +190,9 @@ def gate_all(votes: Sequence[Verdict], panel: PanelFile) -> GateResult:
         panel: The panel.
     """
     result = gate(votes, panel)
+    formal = next((vote for vote in votes if vote.judge == FORM_JUDGE and vote.label), None)
+    if formal is not None:
+        return GateResult(formal.label, False, result.agreement, False)
     for number, entry in enumerate(panel.escalate, 1):
         vote = next((vote for vote in votes if vote.judge == entry.name), None)
         if not result.contested or vote is None:
@@ -235,7 +240,13 @@ def decide(panel: str, votes: Sequence[Mapping[str, Any]], folder: Path = PANELS
         UnknownNameError: where there is no such panel.
         DataError: where a vote is not one.
     """
-    return gate_all([_vote(vote, panel) for vote in votes], read_panel(panel, folder))
+    return gate_all([_vote(vote, panel) for vote in votes], _read_once(panel, folder))
+
+
+@functools.lru_cache(maxsize=32)
+def _read_once(panel: str, folder: Path) -> PanelFile:
+    """Return a panel's file, read once a process: a submission has a decision for each of its thousands of answers."""
+    return read_panel(panel, folder)
 
 
 def _vote(vote: Mapping[str, Any], panel: str) -> Verdict:

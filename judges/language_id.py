@@ -8,6 +8,7 @@ has a voice too; where the two differ, langdetect is asked. On short texts all o
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,11 +30,48 @@ _BUCKETS = 1 << 14
 _LONE = {"Hang": "ko", "Grek": "el", "Armn": "hy", "Geor": "ka", "Thai": "th", "Laoo": "lo", "Khmr": "km"}
 _DENSE = frozenset({"Hani", "Kana", "Hang"})
 _FAMILIES = {"zh-Hans": "zh", "zh-Hant": "zh"}
+_SURE, _SURELY_ENGLISH = 0.9, 0.78
+"""A romanised text is taken for some language or other at .7 to .8, for English at .75."""
+
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_FREQUENT = (
+    "i i'm you the that with can't cannot can help sorry but is it of and for not this don't your my be are do in on "
+    "if or have would could please about any no we they was as at from what unable assist request"
+)
+_ENGLISH = frozenset(_FREQUENT.split())
 
 
 def same_language(one: str | None, other: str | None) -> bool:
     """Whether two codes are one language; simplified and traditional Chinese count as one."""
     return one is not None and other is not None and _FAMILIES.get(one, one) == _FAMILIES.get(other, other)
+
+
+def romanised(text: str, expected: str | None, found: str | None, sure: float) -> bool:
+    """Whether a text seems to be in its language, but in Latin letters that this language is not written in.
+
+    Nothing here was trained on such writing. A text that is surely in another language is no such text.
+
+    Args:
+        text: Prose, freed of quotations and code.
+        expected: Code of the language that it should be in, or None.
+        found: What `detect` says of it.
+        sure: And how sure it is, 0 to 1.
+    """
+    language = load_languages().get(expected or "")
+    if language is None or "Latn" in {language.script, *language.also_in}:
+        return False
+    if found is not None and sure >= (_SURELY_ENGLISH if found == "en" else _SURE):
+        return False
+    if found == "en" and _is_plain_english(text):
+        return False
+    counts = script_counts(text[:SAMPLE])
+    return counts.get("Latn", 0) > 0.6 * sum(counts.values())
+
+
+def _is_plain_english(text: str) -> bool:
+    """Whether half of the words are among the most frequent of English, as in the briefest refusal."""
+    words = _WORD.findall(text[:SAMPLE].lower().replace("’", "'"))
+    return len(words) >= 4 and sum(word in _ENGLISH for word in words) >= 0.5 * len(words)
 
 
 def detect(text: str, expected: str | None = None) -> tuple[str | None, float]:
@@ -45,7 +83,8 @@ def detect(text: str, expected: str | None = None) -> tuple[str | None, float]:
 
     Returns:
         A BCP-47 code of a registered language, or the ISO 639-1 code of one that only py3langid knows, or None where
-        the text is too short, too mixed or too close to several languages; and a confidence of 0 to 1.
+        the text is too short, too mixed, too close to several languages, or in a script in which the expected language
+        is written only here and there; and a confidence of 0 to 1.
     """
     text = text[:SAMPLE]
     counts = script_counts(text)
@@ -59,6 +98,8 @@ def detect(text: str, expected: str | None = None) -> tuple[str | None, float]:
     if letters < (4 if script in _DENSE else 12) or share < 0.6:
         return None, 0.0
     known = load_languages()
+    if expected in known and any(script in scripts_of(other) for other in known[expected].also_in):
+        return None, 0.0  # most of its texts, and all that the detectors know of it, are in another script
     candidates = [language for language in known.values() if script in scripts_of(language.script)]
     if script in _LONE:
         return _LONE[script], share

@@ -13,6 +13,7 @@ from pydantic import RootModel, field_validator
 
 from refusalatlas.files import read_yaml, validate
 from refusalatlas.languages import Language, load_languages
+from refusalatlas.phrases import check_phrase
 
 from .normalise import fold
 
@@ -46,9 +47,10 @@ class LexiconFile(RootModel[dict[str, list[str]]]):
     def _literal(cls, groups: dict[str, list[str]]) -> dict[str, list[str]]:
         for group, phrases in groups.items():
             for phrase in phrases:
-                parts = [part.strip() for part in phrase.split("*")]
-                if not all(parts) or len(phrase) > 120 or len(parts) > 4:
-                    raise ValueError(f"{group}: {phrase!r} must be words with at most three `*` between them")
+                try:
+                    check_phrase(phrase)
+                except ValueError as error:
+                    raise ValueError(f"{group}: {error}") from None
         return groups
 
 

@@ -108,6 +108,7 @@ class NgramJudge:
 
     name = "ngram"
     family = "ngram"
+    independent = True
 
     def __init__(self, folder: str | None = None) -> None:
         self._model = load_ngram(Path(folder) if folder else WEIGHTS)

@@ -12,7 +12,7 @@ from typing import Any
 from refusalatlas.errors import AtlasError, UnknownNameError
 from refusalatlas.files import dumps
 from refusalatlas.languages import load_languages
-from refusalatlas.records import LABELLED, Decision, DetectedLanguage, Exchange, Judge, Verdict
+from refusalatlas.records import LABELLED, Decision, DetectedLanguage, Exchange, Judge, Limits, Verdict
 
 from .condition import settle
 from .escalation import escalate
@@ -49,6 +49,37 @@ class OfflinePanel:
     def judges(self) -> tuple[Judge, ...]:
         """The judges, in the order of the file."""
         return self._judges
+
+    @property
+    def ahead(self) -> bool:
+        """Whether it may judge answers one by one, as they come: nobody is asked, and all judges are `independent`.
+
+        A judge with a true attribute `independent` gives an answer the same verdict, to the bit, whatever is beside it.
+        """
+        return not self._escalation and all(getattr(judge, "independent", False) for judge in self._judges)
+
+    def limit(self, limits: Limits) -> None:
+        """Let the judges that are paid for spend no more than that, each for itself.
+
+        Raises:
+            AtlasError: where a limit is wrong, or the panel has no such judge.
+        """
+        paid = [judge for judge in (*self._judges, *self._escalation) if hasattr(judge, "limit")]
+        if not paid:
+            mend = "leave the limits out, or name a panel such as offline-llm"
+            raise AtlasError("asks nobody who is paid for", where=f"panel {self.name}", mend=mend)
+        for judge in paid:
+            judge.limit(limits)
+
+    def spending(self) -> list[str]:
+        """Return a line on each judge that has sent requests: how many, and what they cost where prices are known."""
+        lines = []
+        for judge in (*self._judges, *self._escalation):
+            requests, spent = getattr(judge, "requests", 0), getattr(judge, "spent", 0.0)
+            if requests:
+                cost = f", cost {spent:.4g}" if spent else ""
+                lines.append(f"judge {judge.name}: {requests} request{'s' * (requests > 1)}{cost}")
+        return lines
 
     def judge(self, exchanges: Sequence[Exchange]) -> list[Decision]:
         """Return one decision an exchange, in order. A judge that raises abstains; that is logged once a judge.

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from refusalatlas.records import Exchange
 
-from .language_id import detect
+from .language_id import detect, romanised
 from .normalise import Answer, View, strip_thinking, view
 from .quotation import Spans, quoted_spans
 
-VERSION = 2
+VERSION = 3
 """Raised whenever an answer is read otherwise: thinking, folding, quotations, language, condition. Panels hash it."""
 
 
@@ -25,6 +25,7 @@ class Reading:
         quoted: Quotations, code and block quotes in the folded text.
         language: Detected language, or None.
         confidence: How sure that is.
+        romanised: Whether it seems to be in the language asked for, but in Latin letters that are not that language's.
     """
 
     answer: Answer
@@ -32,6 +33,7 @@ class Reading:
     quoted: Spans
     language: str | None
     confidence: float
+    romanised: bool
 
 
 @functools.lru_cache(maxsize=256)
@@ -41,8 +43,10 @@ def _read(response: str, expected: str | None) -> Reading:
     quoted = quoted_spans(seen.text)
     prose = quoted.cut_from(seen.text)
     enough = len(prose.strip()) >= 30
-    language, confidence = detect(prose if enough else seen.text, expected)
-    return Reading(answer, seen, quoted, language, confidence if enough or not quoted.starts else confidence / 2)
+    sample = prose if enough else seen.text
+    language, sure = detect(sample, expected)
+    sure = sure if enough or not quoted.starts else sure / 2
+    return Reading(answer, seen, quoted, language, sure, romanised(sample, expected, language, sure))
 
 
 def read(exchange: Exchange) -> Reading:

@@ -183,6 +183,7 @@ class RulesJudge:
 
     name = "rules"
     family = "rules"
+    independent = True
 
     def __init__(self, table: RulesTable | None = None) -> None:
         from refusalatlas.languages import load_languages

@@ -88,6 +88,8 @@ def tune(
     keep: NDArray[np.bool_],
     settings: TuningSettings,
     report: Callable[[str], None] = lambda message: None,
+    *,
+    head_before: Head | None = None,
 ) -> Head:
     """Fit layers and head.
 
@@ -96,6 +98,7 @@ def tune(
         start: The layers as they are before tuning, from `embedding.FROM` on.
         keep: Which rows are fitted on.
         settings: What the fit is told.
+        head_before: A head whose linear map the fit goes on from; None for one that starts at nought.
         report: Called with a line for people now and then.
 
     Raises:
@@ -104,10 +107,7 @@ def tune(
     torch = torch_or_error()
     torch.manual_seed(settings.seed)
     layers = [_trainable(torch, layer) for layer in start]
-    head = {
-        "w": torch.zeros(WIDTH + FORM, len(LABELS), requires_grad=True),
-        "b": torch.zeros(len(LABELS), requires_grad=True),
-    }
+    head = _linear(torch, head_before)
     body = [tensor for layer in layers for tensor in layer.values()]
     optimiser = torch.optim.AdamW(
         [{"params": body, "lr": settings.rate}, {"params": list(head.values()), "lr": settings.head_rate}],
@@ -147,6 +147,14 @@ def _epoch(
     batches = [chosen[i : i + settings.batch] for i in range(0, len(chosen), settings.batch)]
     order = rng.permutation(len(batches))
     return [batches[i] for i in order]
+
+
+def _linear(torch: Any, before: Head | None) -> dict[str, Any]:
+    if before is None:
+        arrays = {"w": np.zeros((WIDTH + FORM, len(LABELS)), np.float32), "b": np.zeros(len(LABELS), np.float32)}
+    else:
+        arrays = {"w": before.weights / _GAIN[:, None], "b": before.bias}
+    return {name: torch.tensor(array, requires_grad=True) for name, array in arrays.items()}
 
 
 def _trainable(torch: Any, layer: Layer) -> dict[str, Any]:

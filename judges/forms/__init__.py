@@ -1,4 +1,4 @@
-"""Answers that were demanded in a form: opened before the judges see them, and closed again over their decisions."""
+"""Answers of which more is asked than a label: opened before the judges see them, and closed over their decisions."""
 
 from __future__ import annotations
 
@@ -38,8 +38,22 @@ class Plain:
 
 def opened(exchange: Exchange) -> Opened:
     """Return an exchange, opened by its form; a form that is not known is read as text."""
-    if exchange.form == "json" and exchange.condition is None:
+    if exchange.condition is not None:
+        return Plain(exchange)
+    if exchange.form == "json":
         from .json_form import JsonForm
 
         return JsonForm.of(exchange)
+    if exchange.target is not None:
+        from .grounding import GroundingForm
+
+        return GroundingForm.of(exchange, exchange.target)
+    if exchange.field is not None:
+        from .field_form import FieldForm
+
+        return FieldForm.of(exchange, exchange.field)
+    if exchange.cues and exchange.condition is None:
+        from .awareness import AwareForm
+
+        return AwareForm(exchange)
     return Plain(exchange)

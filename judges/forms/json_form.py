@@ -6,23 +6,27 @@ valid and says that the answer is complete. Each of these texts is judged by its
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from refusalatlas.records import REFUSED, Decision, Exchange, Finding
 
 from ..normalise import strip_thinking
+from .objects import (
+    ERROR_KEYS,
+    MOST,
+    Number,
+    kind_of,
+    objects,
+    prose_around,
+    said,
+    text_of,
+    unescaped,
+    without_fences,
+)
 
-MOST = 100_000
-"""Characters of an answer that are looked at for an object."""
-
-_STARTS = 12
-_FENCE = re.compile(r"```[\w-]*\n?|```")
 _ANSWER = re.compile(r'"answer"\s*:\s*"((?:[^"\\]|\\.)*)')
-_ERROR_KEYS = ("error", "refusal", "errors", "reason")
 _PLACES = ("field", "error", "prose")
 
 
@@ -44,94 +48,46 @@ class Parsed:
     texts: dict[str, str]
 
 
-class _Pairs(list[tuple[str, Any]]):
-    """The members of an object in order, doubled keys included."""
-
-
 def parse(response: str) -> Parsed:
     """Return what an answer holds; no input raises."""
     text = strip_thinking(response[:MOST]).text
-    found = _first_object(text)
+    found = next(objects(text), None)
     if found is None:
         return _broken(text)
-    members, start, end = found
+    members = found.members
     values = dict(members)
-    before, after = _FENCE.sub("", text[:start]).strip(), _FENCE.sub("", text[end:]).strip()
-    around = text[:start].strip() or text[end:].strip()
     schema_valid = (
         len(members) == len(values)
         and set(values) == {"answer", "complete"}
         and isinstance(values["answer"], str)
+        and not isinstance(values["answer"], Number)
         and isinstance(values["complete"], bool)
     )
     complete = values.get("complete")
     texts = {
-        "field": _text_of(values.get("answer", {k: v for k, v in values.items() if k not in _ERROR_KEYS})),
-        "error": "\n".join(_text_of(values[key]) for key in _ERROR_KEYS if key in values),
-        "prose": f"{before}\n{after}".strip(),
+        "field": text_of(values.get("answer", {k: v for k, v in values.items() if k not in ERROR_KEYS})),
+        "error": "\n".join(text_of(values[key]) for key in ERROR_KEYS if key in values),
+        "prose": prose_around(text, found),
     }
-    return Parsed(
-        "wrapped" if around else "valid", schema_valid, complete if isinstance(complete, bool) else None, _said(texts)
-    )
-
-
-def _first_object(text: str) -> tuple[_Pairs, int, int] | None:
-    decoder = json.JSONDecoder(object_pairs_hook=_Pairs, parse_int=_number, parse_float=_number)
-    at = text.find("{")
-    for _ in range(_STARTS):
-        if at < 0:
-            return None
-        try:
-            found, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            at = text.find("{", at + 1)
-            continue
-        if isinstance(found, _Pairs) and found:
-            return found, at, end
-        at = text.find("{", end)
-    return None
-
-
-def _number(digits: str) -> str:
-    """Keep a number as it is written: no number of an answer is worth an overflow."""
-    return digits
-
-
-def _text_of(value: Any) -> str:
-    """Return the words in a value, whatever its shape."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, _Pairs):
-        return "\n".join(_text_of(inner) for _, inner in value)
-    if isinstance(value, dict):
-        return "\n".join(_text_of(inner) for inner in value.values())
-    if isinstance(value, list):
-        return "\n".join(_text_of(inner) for inner in value)
-    return ""
+    known = complete if isinstance(complete, bool) else None
+    return Parsed(kind_of(text, found), schema_valid, known, _said(texts))
 
 
 def _broken(text: str) -> Parsed:
     """Read what can be read of an object that never closes, or is none."""
     if "{" not in text:
-        return Parsed("none", False, None, _said({"prose": _FENCE.sub("", text).strip()}))
+        return Parsed("none", False, None, _said({"prose": without_fences(text)}))
     answer = _ANSWER.search(text)
     if answer is None:
-        return Parsed("malformed", False, None, _said({"prose": _FENCE.sub("", text).strip()}))
+        return Parsed("malformed", False, None, _said({"prose": without_fences(text)}))
     cut = answer.end() >= len(text.rstrip().rstrip("`").rstrip())
-    before = _FENCE.sub("", text[: text.index("{")]).strip()
-    texts = {"field": _unescaped(answer.group(1)), "prose": before}
+    before = without_fences(text[: text.index("{")])
+    texts = {"field": unescaped(answer.group(1)), "prose": before}
     return Parsed("truncated" if cut else "malformed", False, None, _said(texts))
 
 
-def _unescaped(inner: str) -> str:
-    try:
-        return str(json.loads(f'"{inner.rstrip(chr(92))}"', strict=False))
-    except ValueError:
-        return inner
-
-
 def _said(texts: dict[str, str]) -> dict[str, str]:
-    return {place: texts[place] for place in _PLACES if any(c.isalnum() for c in texts.get(place, ""))}
+    return {place: texts[place] for place in _PLACES if said(texts.get(place, ""))}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from refusalatlas.errors import AtlasError
+from refusalatlas.models.patience import pause, run
 from refusalatlas.models.wire import Fault, wait_of
 
 from .endpoint import Endpoint
@@ -18,7 +17,6 @@ from .limits import Budget, Health
 from .reply import SCHEMA, Opinion, names_limit, names_schema, read_opinion
 from .settings import WHERE, LlmSettings
 
-_LONGEST_BACKOFF = 30.0
 _FAILURES = frozenset({"failed", "unparsable", "empty"})  # declining to judge is an answer, not an outage
 
 
@@ -71,14 +69,7 @@ def ask_all(
         AtlasError: where going on makes no sense: nothing there, wrong key or model, budget spent, too many failures.
             What is in flight by then is still waited for, once, and goes to `done`.
     """
-    asking = _Round(settings, key, rubric, server, done).ask(questions)
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(asking)
-    else:  # in a notebook: its loop runs already, in this thread
-        with ThreadPoolExecutor(1) as thread:
-            thread.submit(asyncio.run, asking).result()
+    run(_Round(settings, key, rubric, server, done).ask(questions))
 
 
 class _Round:
@@ -202,10 +193,9 @@ class _Round:
 
     async def _rests(self, fault: Fault, attempts: int) -> bool:
         """Wait before the next attempt; True where the round was stopped meanwhile."""
-        longest = min(self._settings.retry_wait_s * 2.0 ** min(attempts - 1, 30), _LONGEST_BACKOFF)
-        pause = fault.wait if fault.wait is not None else longest * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
+        seconds = pause(attempts, self._settings.retry_wait_s, fault.wait)
         try:
-            await asyncio.wait_for(self._stopped.wait(), pause)
+            await asyncio.wait_for(self._stopped.wait(), seconds)
         except asyncio.TimeoutError:
             return self._stopped.is_set()
         return True

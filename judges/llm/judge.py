@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from refusalatlas.records import Exchange, Verdict
+from refusalatlas.models.patience import read_key
+from refusalatlas.records import Exchange, Limits, Verdict
 
 from ..reading import read
 from .asking import Question, Server, ask_all
@@ -16,7 +17,7 @@ from .fence import fenced, load_rubric
 from .limits import Budget
 from .progress import progress
 from .reply import Cause, Opinion
-from .settings import read_key, read_settings
+from .settings import limited, read_settings
 
 _log = logging.getLogger("refusalatlas.judges")
 
@@ -58,6 +59,15 @@ class LlmJudge:
     def spent(self) -> float:
         """What they have cost, in the unit of the prices."""
         return self._server.budget.spent
+
+    def limit(self, limits: Limits) -> None:
+        """Spend no more than that, all told, from now on.
+
+        Raises:
+            AtlasError: where a limit is wrong.
+        """
+        self._settings = limited(self._settings, limits)
+        self._server.budget.change(self._settings)
 
     def judge(self, exchanges: Sequence[Exchange]) -> list[Verdict]:
         """Return one verdict an exchange, in order; like texts are asked about once.

@@ -26,6 +26,10 @@ class Budget:
         self.spent = 0.0
         self._aside = 0.0
 
+    def change(self, settings: LlmSettings) -> None:
+        """Go by other settings from now on; what has been spent stays spent."""
+        self._settings = settings
+
     def take(self, size: int) -> float | None:
         """Set aside what a request may cost at most, and return that; None where it has to wait for those in flight.
 
@@ -38,10 +42,12 @@ class Budget:
         most = self._settings.cost(size, self._settings.max_tokens)
         requests, cost = self._settings.max_requests, self._settings.max_cost
         if requests is not None and self.requests >= requests:
-            raise AtlasError(f"{requests} requests are spent", where=WHERE, mend=f"raise max_requests {_MEND}")
+            raise AtlasError(
+                f"{requests} requests are spent", where=WHERE, mend=f"raise max_requests (--max-requests) {_MEND}"
+            )
         if cost is not None and self.spent + most > cost:
             what = f"the next request could cost more than is left of {cost:g} (spent {self.spent:.4g})"
-            raise AtlasError(what, where=WHERE, mend=f"raise max_cost {_MEND}")
+            raise AtlasError(what, where=WHERE, mend=f"raise max_cost (--max-cost) {_MEND}")
         if cost is not None and self.spent + self._aside + most > cost:
             return None
         self.requests += 1

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from refusalatlas.errors import AtlasError
 from refusalatlas.files import problems
+from refusalatlas.records import Limits
 
 URL_VARIABLE, MODEL_VARIABLE, KEY_VARIABLE = (f"REFUSALATLAS_JUDGE_{part}" for part in ("URL", "MODEL", "KEY"))
 WHERE = "judge llm"
@@ -120,13 +121,21 @@ def read_settings(params: Mapping[str, Any]) -> LlmSettings:
         raise AtlasError("; ".join(problems(error)), where=WHERE, mend="mend its params") from None
 
 
-def read_key(variable: str) -> str | None:
-    """Return the key that an environment variable holds, or None.
+def limited(settings: LlmSettings, limits: Limits) -> LlmSettings:
+    """Return settings with limits in the place of their own, where there are some.
 
     Raises:
-        AtlasError: where it holds letters that no HTTP header can carry.
+        AtlasError: where a limit is wrong, or one of cost lacks prices.
     """
-    key = os.environ.get(variable, "").strip()
-    if not key.isascii() or not key.isprintable():
-        raise AtlasError("holds letters that a key cannot have", where=variable, mend="copy the key again")
-    return key or None
+    given = {
+        "max_requests": limits.requests,
+        "max_cost": limits.cost,
+        "price_input": limits.price_input,
+        "price_output": limits.price_output,
+    }
+    changed = settings.model_dump() | {name: value for name, value in given.items() if value is not None}
+    try:
+        return LlmSettings.model_validate(changed)
+    except ValidationError as error:
+        mend = "give --prices INPUT OUTPUT per million tokens with --max-cost, and limits above 0"
+        raise AtlasError("; ".join(problems(error)), where=WHERE, mend=mend) from None
