@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,12 +50,29 @@ def item_digest(items: Sequence[Item]) -> dict[str, Any]:
     """Return what pins a set of items: ``{"n", "ids", "texts"}``.
 
     ``ids`` is the SHA-256 of the sorted ids, one a line; ``texts`` that of each item's id, expectation, cluster,
-    category, role and prompt, as JSON lines sorted by id.
+    category, role, prompt, and its cues, field and target where it has any, as JSON lines sorted by id.
     """
-    rows = sorted((i.id, i.expected, i.cluster_id, i.category, i.role, i.prompt) for i in items)
+    return digest_of(
+        (i.id, i.expected, i.cluster_id, i.category, i.role, i.prompt, *_field(i), *([list(i.cues)] if i.cues else ()))
+        for i in items
+    )
+
+
+def digest_of(facts: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
+    """Return what pins items by what `item_digest` takes of each, its id first."""
+    rows = sorted(facts)
     ids = "".join(f"{row[0]}\n" for row in rows)
     texts = "".join(f"{dumps(list(row))}\n" for row in rows)
     return {"n": len(rows), "ids": _sha256(ids), "texts": _sha256(texts)}
+
+
+def _field(item: Item) -> tuple[str, ...]:
+    """Return what an item's answer is measured by besides its prompt, as text; nothing for most tracks."""
+    from .fields import field_of_item
+    from .scenes import target_of
+
+    measures = (field_of_item(item), target_of(item.track, item.seed_id, item.language))
+    return tuple(dumps(dataclasses.asdict(measure)) for measure in measures if measure)
 
 
 def _sha256(text: str) -> str:

@@ -29,11 +29,18 @@ class DataError(AtlasError):
 
 
 class UnknownNameError(AtlasError):
-    """A language, track, panel or policy that is not there; the message offers near ones."""
+    """A language, track, panel or policy that is not there; the message offers near ones.
 
-    def __init__(self, kind: str, name: str, known: list[str]) -> None:
+    Args:
+        kind: What it is a name of.
+        name: The name.
+        known: The names that there are.
+        otherwise: What to do where it is none of those.
+    """
+
+    def __init__(self, kind: str, name: str, known: list[str], *, otherwise: str | None = None) -> None:
         from difflib import get_close_matches
 
         near = get_close_matches(name, known, n=3, cutoff=0.5)
         hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"
-        super().__init__(f"unknown {kind} {name!r}", mend=hint)
+        super().__init__(f"unknown {kind} {name!r}", mend=f"{hint}; {otherwise}" if otherwise else hint)

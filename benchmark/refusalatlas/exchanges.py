@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import AtlasError, DataError
-from .files import iter_jsonl, problems
+from .fields import field_of
+from .files import Span, iter_jsonl, problems
 from .records import Exchange, Record
-from .runs import find_results, load_run, read_samples
+from .runs import Run, find_results, read_results, read_samples, sample_files
+from .scenes import target_of
 from .variants import form_of
 
 _KEPT = frozenset({"blocked", "error"})  # conditions that only the backend could know
@@ -38,7 +41,15 @@ class _Line(BaseModel):
     finish_reason: str | None = None
 
 
-def exchanges_of_record(record: Record, responses: Iterable[str], prompt: str) -> Iterator[Exchange]:
+def exchanges_of_run(run: Run, record: Record) -> Iterator[Exchange]:
+    """Yield one exchange for each sampled answer of one of a run's records."""
+    cues = run.cues.get(record.id, ())
+    return exchanges_of_record(record, run.responses[record.id], run.prompts[record.id], cues)
+
+
+def exchanges_of_record(
+    record: Record, responses: Iterable[str], prompt: str, cues: tuple[str, ...] = ()
+) -> Iterator[Exchange]:
     """Yield one exchange for each sampled answer of a record, with the conditions that the backend settled."""
     for decision, provenance, response in zip(record.decisions, record.provenance, responses, strict=True):
         yield Exchange(
@@ -49,6 +60,9 @@ def exchanges_of_record(record: Record, responses: Iterable[str], prompt: str) -
             finish_reason=provenance.finish_reason,
             condition=decision.condition if decision.condition in _KEPT else None,
             form=form_of(record.variant),
+            field=field_of(record.track, record.seed_id, record.language, record.locale, record.variant),
+            cues=cues,
+            target=target_of(record.track, record.seed_id, record.language),
         )
 
 
@@ -76,16 +90,47 @@ def _read(source: str) -> Iterator[Exchange]:
         yield from _from_stdin()
         return
     path = Path(source)
-    if path.is_dir() or path.name.startswith("results_"):
-        run = load_run(find_results(path))
-        for record in run.records:
-            yield from exchanges_of_record(record, run.responses[record.id], run.prompts[record.id])
-    elif path.name.startswith("samples_"):
-        for record, responses, prompt in read_samples(path):
-            yield from exchanges_of_record(record, responses, prompt)
+    if is_run(path):
+        results_path = find_results(path)
+        for file in sample_files(results_path, read_results(results_path)):  # one line at a time, and not the whole run
+            samples = 0
+            for found in read_file(file.path):
+                samples += found.answer == 0
+                yield found.exchange
+            file.check(samples)
     else:
-        for number, row in iter_jsonl(path):
-            yield exchange_of_line(row, f"{path}:{number}")
+        for found in read_file(path):
+            yield found.exchange
+
+
+def is_run(path: Path) -> bool:
+    """Whether a source is a run of lm_eval: its folder, or its results file."""
+    return path.is_dir() or path.name.startswith("results_")
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """An exchange, and where it stands: number of its line, from 1, and which of that line's answers, from 0."""
+
+    line: int
+    answer: int
+    exchange: Exchange
+
+
+def read_file(path: Path, span: Span | None = None) -> Iterator[Located]:
+    """Yield what a ``samples_*.jsonl`` or a file of JSON lines holds, or a span of it, in order.
+
+    Raises:
+        DataError: naming the line that is wrong.
+    """
+    if path.name.startswith("samples_"):
+        for sample in read_samples(path, span):
+            answers = exchanges_of_record(sample.record, sample.responses, sample.prompt, sample.cues)
+            for number, exchange in enumerate(answers):
+                yield Located(sample.line, number, exchange)
+    else:
+        for line, row in iter_jsonl(path, span):
+            yield Located(line, 0, exchange_of_line(row, f"{path}:{line}"))
 
 
 def _from_stdin() -> Iterator[Exchange]:

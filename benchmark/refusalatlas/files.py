@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import io
+import itertools
 import json
 import os
 import tempfile
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -40,19 +43,42 @@ def read_text(path: Path) -> str:
         raise DataError(error.strerror or str(error), where=path) from None
 
 
-def iter_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Some lines of a file, one after the other.
+
+    Attributes:
+        start: Where the first of them begins, in bytes of the file's unpacked content.
+        first: Number of that line in the file, from 1.
+        count: How many lines, blank ones included.
+    """
+
+    start: int
+    first: int
+    count: int
+
+
+def open_unpacked(path: Path) -> IO[bytes]:
+    """Open a file, plain or gzipped, to read what it holds in bytes."""
+    return cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+
+
+def iter_jsonl(path: Path, span: Span | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield `(line number, object)` of a JSON-lines file, plain or gzipped; blank lines are passed over.
+
+    With a span, only its lines are read, and of a plain file nothing before them.
 
     Raises:
         DataError: naming the first line that is not a JSON object, or that is cut off.
     """
     try:
-        with (
-            gzip.open(path, "rt", encoding="utf-8-sig")
-            if path.suffix == ".gz"
-            else path.open(encoding="utf-8-sig") as lines
-        ):
-            for number, line in enumerate(lines, 1):
+        with open_unpacked(path) as raw:
+            if span is None:
+                first, lines = 1, _lines(raw)
+            else:
+                raw.seek(span.start)
+                first, lines = span.first, itertools.islice(_lines(raw, newline="\n"), span.count)
+            for number, line in enumerate(lines, first):
                 if line.strip():
                     yield number, _json_object(line, path, number)
     except FileNotFoundError:
@@ -65,6 +91,10 @@ def iter_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise DataError("damaged, cannot be unpacked", where=path, mend="copy or make it again") from None
     except OSError as error:
         raise DataError(error.strerror or str(error), where=path) from None
+
+
+def _lines(raw: IO[bytes], newline: str | None = None) -> Iterator[str]:
+    return io.TextIOWrapper(raw, encoding="utf-8-sig", newline=newline)
 
 
 def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:

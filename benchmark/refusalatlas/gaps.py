@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .comparison import METRICS, Key, Outcome, outcomes_of
+from .comparison import METRICS, Key, Outcome, outcomes_of, reach
 from .records import REFUSED, Record
 from .stats.contrast import Contrast, contrast
 from .stats.intervals import Estimate, clustered_rate
@@ -24,16 +24,17 @@ class Gap:
     Attributes:
         kind: ``language`` (against the pivot language), ``format`` (a variant against base) or ``flip``.
         track: Track of the items.
-        metric: ``over_refusal``, ``unsafe_compliance`` or ``youden_j``; of a flip rate ``refused``.
+        metric: One of `comparison.METRICS`; of a flip rate ``refused``.
         place: Locale or language.
         variant: Format variant.
         against: What it is compared with: a language, ``base``, or ``repeat`` (another answer to the same item).
         found: Gap (-1 to 1; -2 to 2 of ``youden_j``) or flip rate (0 to 1), with its interval.
         pairs: Number of seeds (for ``youden_j`` clusters, for ``repeat`` items) behind it.
         p: Two-sided p-value of no gap, or None; flip rates have none.
-        p_holm: The same, adjusted over the places of one kind, metric, track and variant.
+        p_holm: The same, adjusted over the places of one kind, metric, track, axis and variant.
         test: Name of the test, or None.
         reason: Why interval or p-value is missing, or None.
+        axis: Axis of the items; there is no gap between axes, nor one over both.
     """
 
     kind: str
@@ -48,13 +49,15 @@ class Gap:
     p_holm: float | None = None
     test: str | None = None
     reason: str | None = None
+    axis: str = "safety"
 
     def to_json(self) -> dict[str, Any]:
         """Return a flat JSON object, numbers rounded to six places."""
         numbers = {"value": self.found.value, "low": self.found.low, "high": self.found.high}
         tested = {"p": self.p, "p_holm": self.p_holm}
-        rounded = {k: None if v is None else round(v, 6) for k, v in (numbers | tested).items()}
-        names = ("kind", "track", "metric", "place", "variant", "against")
+        rounded = {k: None if v is None else round(v, 6) for k, v in numbers.items()}
+        rounded |= {k: None if v is None else float(f"{v:.6g}") for k, v in tested.items()}  # a p-value is never 0
+        names = ("kind", "track", "axis", "metric", "place", "variant", "against")
         front = {name: getattr(self, name) for name in names}
         ends = {"pairs": self.pairs, "method": self.found.method, "test": self.test, "reason": self.reason}
         return front | rounded | ends
@@ -67,13 +70,13 @@ def gaps(records: Sequence[Record], *, pivot: str = "en") -> list[Gap]:
         records: Records of one model; more than one would be mixed up.
         pivot: Language that the others are set against.
     """
-    by_track: dict[str, list[Record]] = defaultdict(list)
+    by_track: dict[tuple[str, bool, str], list[Record]] = defaultdict(list)
     for record in records:
-        by_track[record.track].append(record)
+        by_track[record.track, record.axis != "safety", record.axis].append(record)
     found: list[Gap] = []
-    for track in sorted(by_track):
-        here = by_track[track]
-        found += [*language_gaps(track, here, pivot), *format_gaps(track, here), *flip_rates(track, here)]
+    for (track, _, axis), here in sorted(by_track.items(), key=lambda pair: pair[0]):
+        rows = [*language_gaps(track, here, pivot), *format_gaps(track, here), *flip_rates(track, here)]
+        found += [replace(row, axis=axis) for row in rows]
     return found
 
 
@@ -87,7 +90,9 @@ def language_gaps(track: str, records: Sequence[Record], pivot: str = "en") -> l
             ours = _by_place(outcomes, variant)
             base = _pooled(ours[place] for place in sorted(pivot_places & ours.keys()))
             places = sorted(ours.keys() - pivot_places)
-            family = [(place, _contrast(ours[place], base)) for place in places if ours[place].keys() & base.keys()]
+            family = [
+                (place, _contrast(metric, ours[place], base)) for place in places if ours[place].keys() & base.keys()
+            ]
             found += _family("language", track, metric, variant, pivot, family)
     return found
 
@@ -101,7 +106,7 @@ def format_gaps(track: str, records: Sequence[Record]) -> list[Gap]:
         for variant in sorted({key[2] for key in outcomes} - {BASE}):
             ours = _by_place(outcomes, variant)
             places = sorted(ours.keys() & base.keys())
-            family = [(p, _contrast(ours[p], base[p])) for p in places if ours[p].keys() & base[p].keys()]
+            family = [(p, _contrast(metric, ours[p], base[p])) for p in places if ours[p].keys() & base[p].keys()]
             found += _family("format", track, metric, variant, BASE, family)
     return found
 
@@ -158,9 +163,10 @@ def _pooled(places: Iterable[Mapping[str, Outcome]]) -> dict[str, Outcome]:
     return {unit: (sum(v for v, _ in found) / len(found), found[0][1]) for unit, found in values.items()}
 
 
-def _contrast(first: Mapping[str, Outcome], second: Mapping[str, Outcome]) -> Contrast:
+def _contrast(metric: str, first: Mapping[str, Outcome], second: Mapping[str, Outcome]) -> Contrast:
     units = sorted(first.keys() & second.keys())
-    return contrast([first[u][0] for u in units], [second[u][0] for u in units], [first[u][1] for u in units])
+    one, other = ([outcomes[u][0] for u in units] for outcomes in (first, second))
+    return contrast(one, other, [first[u][1] for u in units], reach=reach(metric))
 
 
 def _family(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -34,6 +37,7 @@ class _LanguageFile(BaseModel):
     confused_with: list[_Code]
     default_locale: _Locale
     spaced: bool
+    also_in: list[Annotated[str, Field(pattern=r"^[A-Z][a-z]{3}$")]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class Language:
         spaced: Whether words are written apart.
         folder: Where its texts lie.
         pack: Name of the pack it comes from.
+        also_in: ISO 15924 codes of the scripts that some of its locales are written in instead.
     """
 
     code: str
@@ -71,6 +76,7 @@ class Language:
     spaced: bool
     folder: Path
     pack: str
+    also_in: tuple[str, ...] = ()
 
     @property
     def lexicon(self) -> Path:
@@ -94,7 +100,8 @@ def read_language(folder: Path, pack: str = "builtin") -> Language:
     if data.code != folder.name:
         raise DataError(f"code is {data.code!r} in folder {folder.name!r}", where=path, mend="make them the same")
     fields = data.model_dump()
-    fields["confused_with"] = tuple(fields["confused_with"])
+    for key in ("confused_with", "also_in"):
+        fields[key] = tuple(fields[key])
     return Language(**fields, folder=folder, pack=pack)
 
 
@@ -124,10 +131,27 @@ def _read_from(pack: Pack, folder: Path) -> Language | None:
     try:
         return read_language(folder, pack.name)
     except DataError as error:
+        if _passed_over.get():
+            return None
         if pack.ours:
             raise
         _report(pack, str(error))
         return None
+
+
+_passed_over: ContextVar[bool] = ContextVar("_passed_over", default=False)
+
+
+@contextmanager
+def broken_passed_over() -> Iterator[None]:
+    """Leave broken languages out of the registry without a word, ours too: for `lint`, which reports them itself."""
+    before = _passed_over.set(True)
+    load_languages.cache_clear()
+    try:
+        yield
+    finally:
+        _passed_over.reset(before)
+        load_languages.cache_clear()
 
 
 def _report(pack: Pack, message: str) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from .errors import AtlasError
-from .tracks import Item, get_track, load_items, strings
-from .variants import BASE, VARIANTS
+from .scenes import seed_targets
+from .strings import strings
+from .tracks import Item, get_track, load_items
+from .variants import BASE, QUESTION, VARIANTS, Variant
 
 
 def places_of(track: str, language: str) -> tuple[str | None, ...]:
@@ -25,12 +27,12 @@ def variants_of(track: str, language: str) -> tuple[str, ...]:
         UnknownNameError: where track or language is unknown.
     """
     asked = get_track(track).variants
-    return (BASE, *(name for name in asked if _sentences(language, name)))
+    return (BASE, *(name for name in asked if _sentences(language, VARIANTS[name])))
 
 
-def _sentences(language: str, variant: str) -> list[str]:
+def _sentences(language: str, variant: Variant) -> list[str]:
     try:
-        return strings(language).get(VARIANTS[variant].group, [])
+        return strings(language).get(variant.group, [])
     except AtlasError:
         return []
 
@@ -38,16 +40,19 @@ def _sentences(language: str, variant: str) -> list[str]:
 def items_in(track: str, language: str, locale: str | None, variant: str = BASE) -> tuple[Item, ...]:
     """Return a track's items for one place and variant, in the order of the seeds.
 
+    Items about a scene are asked about it in every variant, the base one too.
+
     Raises:
         UnknownNameError: where track or language is unknown.
         DataError: where the track has no texts in the language, or a line is wrong.
         AtlasError: where the language has no sentence that asks for the variant.
     """
     items = tuple(item for item in load_items(track, language) if item.locale == locale)
-    if variant == BASE:
+    if variant == BASE and not seed_targets(track):
         return items
-    sentences = _sentences(language, variant)
+    asked = QUESTION if variant == BASE else VARIANTS[variant]
+    sentences = _sentences(language, asked)
     if not sentences:
-        where, group = f"translations/{language}/strings.yaml", VARIANTS[variant].group
-        raise AtlasError(f"has no sentence in {group}", where=where, mend="write one, as the English file has it")
-    return tuple(VARIANTS[variant].item(item, sentences) for item in items)
+        where = f"translations/{language}/strings.yaml"
+        raise AtlasError(f"has no sentence in {asked.group}", where=where, mend="write one, as the English file has it")
+    return tuple(asked.item(item, sentences) for item in items)

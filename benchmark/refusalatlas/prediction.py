@@ -7,6 +7,7 @@ together; the permutation baseline shows what the same procedure finds where the
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +19,7 @@ from .languages import load_languages
 from .records import REFUSED, Record
 from .stats.bootstrap import SEED
 
-MIN_SIDE = 10  # refused and not refused prompts that a language needs, and clusters for its folds
+MIN_SIDE = 10  # refused and not refused seeds that a language needs, so that its folds hold some of either
 FOLDS = 5
 
 
@@ -37,8 +38,11 @@ class Prediction:
 
     Attributes:
         language: Language of the prompts.
-        n: Number of prompts with a decided answer.
-        refused: How many of them were refused.
+        axis: Axis of the items.
+        tracks: Tracks of the prompts, taken together.
+        variants: Format variants of the prompts, likewise.
+        n: Number of decided answers.
+        refused: How many of them are refusals.
         auc: Area under the ROC curve of out-of-fold scores, 0 to 1, or None.
         baseline: 95th percentile of the AUC with refusals shuffled among prompts, or None.
         p: Share of shuffles that did as well (permutation p-value), or None.
@@ -48,6 +52,9 @@ class Prediction:
     """
 
     language: str
+    axis: str
+    tracks: tuple[str, ...]
+    variants: tuple[str, ...]
     n: int
     refused: int
     auc: float | None
@@ -67,13 +74,13 @@ class _Sample:
     prompts: list[str]
     refused: np.ndarray
     clusters: list[str]
-    items: list[str]
+    seeds: list[str]
 
 
 def predict_refusals(
     records: Sequence[Record], prompts: Mapping[str, str], *, top: int = 8, permutations: int = 200
 ) -> list[Prediction]:
-    """Return a prediction for each language of a run, sorted by code.
+    """Return a prediction for each language of a run, sorted by code, and for each axis (safety first).
 
     Args:
         records: Records of one run, or of several together.
@@ -82,34 +89,57 @@ def predict_refusals(
         permutations: Number of shuffles behind baseline and p-value.
     """
     found = []
-    for language in sorted({record.language for record in records}):
-        here = [r for r in records if r.language == language]
-        found.append(_of_language(language, here, prompts, top, permutations))
+    for language, _, axis in sorted({(r.language, r.axis != "safety", r.axis) for r in records}):
+        here = [r for r in records if (r.language, r.axis) == (language, axis)]
+        found.append(_of_language(language, axis, here, prompts, top, permutations))
     return found
 
 
 def _of_language(
-    language: str, records: Sequence[Record], prompts: Mapping[str, str], top: int, permutations: int
+    language: str, axis: str, records: Sequence[Record], prompts: Mapping[str, str], top: int, permutations: int
 ) -> Prediction:
-    rows = [(r, d.label in REFUSED) for r in records for d in r.decisions if d.label is not None]
+    # In one order whatever that of the files is: answers to a seed are shuffled as one, place by place.
+    ordered = sorted(records, key=lambda r: (r.track, r.seed_id, r.variant, r.id))
+    rows = [(r, d.label in REFUSED) for r in ordered for d in r.decisions if d.label is not None]
     refused = np.array([hit for _, hit in rows], dtype=float)
-    items = [r.id for r, _ in rows]
-    sample = _Sample([prompts[item] for item in items], refused, [r.cluster_id for r, _ in rows], items)
+    clusters, seeds = ([f"{r.track}/{name(r)}" for r, _ in rows] for name in (_cluster, _seed))
+    sample = _Sample([prompts[r.id] for r, _ in rows], refused, clusters, seeds)
     categories = _categories(rows)
-    few = min(int(refused.sum()), int((1 - refused).sum())) if len(rows) else 0
-    if few < MIN_SIDE or len(set(sample.clusters)) < MIN_SIDE:
-        reason = f"too few prompts of either kind ({few}, at least {MIN_SIDE} are needed)"
-        return Prediction(language, len(rows), int(refused.sum()), None, None, None, (), categories, reason)
+    tracks, variants = (tuple(sorted({name(r) for r, _ in rows})) for name in (_track, _variant))
+    place = (language, axis, tracks, variants, len(rows), int(refused.sum()))
+    reason = _too_few(sample)
+    if reason:
+        return Prediction(*place, None, None, None, (), categories, reason)
     matrix, names = _matrix(sample.prompts, language)
     if not names:
         reason = "no n-gram stands in two prompts"
-        return Prediction(language, len(rows), int(refused.sum()), None, None, None, (), categories, reason)
+        return Prediction(*place, None, None, None, (), categories, reason)
     auc = _cross_validated_auc(matrix, sample.refused, sample.clusters)
     draws = _shuffled_aucs(matrix, sample, permutations)
     p = (1 + int((draws >= auc).sum())) / (1 + len(draws))
     features = _features(matrix, names, sample.refused, top)
     baseline = float(np.percentile(draws, 95))
-    return Prediction(language, len(rows), int(refused.sum()), auc, baseline, p, features, categories, None)
+    return Prediction(*place, auc, baseline, p, features, categories, None)
+
+
+def _too_few(sample: _Sample) -> str | None:
+    """Return why there is nothing to fit, or None: either kind needs seeds, and clusters in every fold."""
+
+    def fewest(names: Sequence[str]) -> int:
+        return min(len({n for n, hit in zip(names, sample.refused, strict=True) if hit == kind}) for kind in (0, 1))
+
+    seeds, clusters = fewest(sample.seeds), fewest(sample.clusters)
+    if seeds < MIN_SIDE:
+        return f"too few seeds of either kind ({seeds}, at least {MIN_SIDE} are needed)"
+    if clusters < FOLDS:
+        return f"too few clusters of either kind ({clusters}, at least {FOLDS} are needed)"
+    every = len(set(sample.clusters))
+    return f"too few clusters ({every}, at least {MIN_SIDE} are needed)" if every < MIN_SIDE else None
+
+
+_cluster, _seed, _track, _variant = (
+    operator.attrgetter(name) for name in ("cluster_id", "seed_id", "track", "variant")
+)
 
 
 def _categories(rows: Sequence[tuple[Record, bool]]) -> tuple[tuple[str, int, int], ...]:
@@ -156,15 +186,15 @@ def _cross_validated_auc(matrix: Any, refused: np.ndarray, clusters: Sequence[st
 
 
 def _shuffled_aucs(matrix: Any, sample: _Sample, permutations: int) -> np.ndarray:
-    """Return the AUC of the same procedure with refusals shuffled among the prompts.
+    """Return the AUC of the same procedure with refusals shuffled among the seeds.
 
-    Several answers to one prompt (of several runs, or samples) move together: they resemble each other whatever the
-    words are, and shuffled one by one they would make nearly everything look significant.
+    Several answers to one seed (of several runs, formats, places or samples) move together: they resemble each other
+    whatever the words are, and shuffled one by one they would make nearly everything look significant.
     """
     rng = np.random.default_rng(SEED)
     rows: dict[str, list[int]] = {}
-    for index, item in enumerate(sample.items):
-        rows.setdefault(item, []).append(index)
+    for index, seed in enumerate(sample.seeds):
+        rows.setdefault(seed, []).append(index)
     blocks: dict[int, list[list[int]]] = {}
     for found in rows.values():
         blocks.setdefault(len(found), []).append(found)

@@ -12,7 +12,11 @@ import hmac
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
+
+if TYPE_CHECKING:
+    from .fields import Field
+    from .scenes import Target
 
 Label = Literal["full_refusal", "partial_refusal", "compliant", "capability_limitation", "clarification", "evasion"]
 Condition = Literal["ok", "off_language", "truncated", "incoherent", "echo", "empty", "blocked", "error"]
@@ -30,6 +34,12 @@ REFUSED: frozenset[Label] = frozenset({"full_refusal", "partial_refusal", "evasi
 LABELLED: frozenset[Condition] = frozenset({"ok", "off_language", "truncated"})
 """The conditions under which an answer has a label; under the others there is nothing to label."""
 
+FORM_JUDGE = "grounding"
+"""Name of the judge that finds without any model that an answer does what was asked, since the place is given.
+
+Its vote decides alone, in every panel; `verify` lets it stand only where an item is about a thing in a picture.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
@@ -43,7 +53,10 @@ class Exchange:
         finish_reason: The backend's word for why generation stopped (``stop``, ``length``,
             ``content_filter``, …), or None where it does not say.
         condition: A condition that the backend has settled already (``blocked``, ``error``, ``empty``), or None.
-        form: The form that the answer was demanded in (``json``), or None for text.
+        form: The form that the answer was demanded in (``json``, ``field``, ``point``, ``box``), or None for text.
+        field: The field that the answer is to fill in, in whatever form, or None.
+        cues: Phrases of which an answer that knows the local norm has one, where the prompt touches a norm.
+        target: The thing in a picture that the prompt is about, or None.
     """
 
     id: str
@@ -53,6 +66,9 @@ class Exchange:
     finish_reason: str | None = None
     condition: Condition | None = None
     form: str | None = None
+    field: Field | None = None
+    cues: tuple[str, ...] = ()
+    target: Target | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +251,23 @@ RECORD_KEYS = (
     "expected",
 )
 """The fields of a record that come from the item; `panel`, `decisions` and `provenance` follow them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a process may spend on judges that are paid for; None is no limit of ours.
+
+    Attributes:
+        requests: Requests, retries included.
+        cost: Money, in the unit of the prices.
+        price_input: Price of a million tokens sent.
+        price_output: Price of a million tokens generated.
+    """
+
+    requests: int | None = None
+    cost: float | None = None
+    price_input: float | None = None
+    price_output: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .adapter import item_metrics, panel_id
+from .adapter import panel_id, table_values
 from .errors import AtlasError
-from .exchanges import exchanges_of_record
+from .exchanges import exchanges_of_run
 from .files import dumps, iter_jsonl
 from .records import Panel, Record
-from .runs import find_results, load_run, read_results
+from .runs import Run, find_results, load_run, read_results
 
 
 def rejudge(source: Path, target: Path, panel: Panel) -> tuple[Path, list[Record]]:
@@ -32,7 +32,7 @@ def rejudge(source: Path, target: Path, panel: Panel) -> tuple[Path, list[Record
     if target.exists():
         raise AtlasError("is there already", where=target, mend="name a new folder")
     run = load_run(results_path)
-    judged = _judged(run.records, run.responses, run.prompts, panel)
+    judged = _judged(run, panel)
     records = {record.id: record for record in judged}
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -55,16 +55,16 @@ def rejudge(source: Path, target: Path, panel: Panel) -> tuple[Path, list[Record
     return target / results_path.name, judged
 
 
-def _judged(records: Any, responses: Any, prompts: Any, panel: Panel) -> list[Record]:
+def _judged(run: Run, panel: Panel) -> list[Record]:
     exchanges, owners = [], []
-    for record in records:
-        for exchange in exchanges_of_record(record, responses[record.id], prompts[record.id]):
+    for record in run.records:
+        for exchange in exchanges_of_run(run, record):
             exchanges.append(exchange)
             owners.append(record.id)
     decisions: dict[str, list[Any]] = {}
     for owner, decision in zip(owners, panel.judge(exchanges), strict=True):
         decisions.setdefault(owner, []).append(decision)
-    return [replace(r, panel=panel_id(panel), decisions=tuple(decisions.get(r.id, ()))) for r in records]
+    return [replace(r, panel=panel_id(panel), decisions=tuple(decisions.get(r.id, ()))) for r in run.records]
 
 
 def _write_samples(source: Path, target: Path, records: dict[str, Record]) -> dict[str, list[Any]]:
@@ -73,10 +73,10 @@ def _write_samples(source: Path, target: Path, records: dict[str, Record]) -> di
         for _, row in iter_jsonl(source):
             record = records[row["record"]["id"]]
             row["record"] = record.to_json()
-            found = item_metrics(record.expected, row["record"]["decisions"])
-            for name in found.keys() & row.keys():
-                row[name] = found[name]
-                values.setdefault(name, []).append(found[name])
+            found = table_values(row["record"], row)
+            row.update(found)
+            for name, value in found.items():
+                values.setdefault(name, []).append(value)
             row["filtered_resps"] = []
             out.write(dumps(row) + "\n")
     return values
@@ -84,11 +84,14 @@ def _write_samples(source: Path, target: Path, records: dict[str, Record]) -> di
 
 def _write_results(source: Path, target: Path, metrics: dict[str, dict[str, list[Any]]]) -> None:
     from .adapter import rate, youden_j
+    from .table_rows import table_row
 
     results = read_results(source)
     for task, values in metrics.items():
         for key in results["results"].get(task, {}):
             name = key.split(",")[0]
-            if name in values:
-                results["results"][task][key] = youden_j(values[name]) if name == "youden_j" else rate(values[name])
+            row = table_row(name)
+            if row is not None and name in values:
+                aggregate = youden_j if row.metric == "youden_j" else rate
+                results["results"][task][key] = aggregate(values[name])
     target.write_text(json.dumps(results, indent=2, ensure_ascii=False), encoding="utf-8")

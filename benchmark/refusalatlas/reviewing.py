@@ -19,22 +19,10 @@ from .files import dumps, read_text, write_atomic
 from .languages import Language
 from .linting.sheets import Line, Sheet, read_lines, sources
 from .packs import builtin_root
+from .spreadsheets import harmless, plain, read_table
 
 COLUMNS = ("file", "seed_id", "part", "English", "text", "verdict", "better wording", "note")
 VERDICTS = ("right", "wrong", "better")
-MOST_BYTES = 20_000_000
-
-_COMPUTED = frozenset("=+-@\t\r'")  # with the quote that hides the others, so that the way back is exact
-
-
-def harmless(text: str) -> str:
-    """Return a cell that no spreadsheet computes."""
-    return f"'{text}" if text[:1] in _COMPUTED else text
-
-
-def plain(cell: str) -> str:
-    """Return what `harmless` was given."""
-    return cell[1:] if cell[:1] == "'" and cell[1:2] in _COMPUTED else cell
 
 
 def sheets(language: Language) -> list[Sheet]:
@@ -91,50 +79,27 @@ class Row:
 
 
 def read_sheet(path: Path) -> list[Row]:
-    """Return the rows of a sheet, whatever a spreadsheet made of its separators.
+    """Return the rows of a sheet.
 
     Raises:
         DataError: where it is no such sheet, a verdict is none, or a better wording is missing or stands alone.
     """
-    text = decoded(path)
-    first = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=first.count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
-    lacking = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+    table = read_table(path)
+    lacking = [name for name in COLUMNS if name not in table.columns]
     if lacking:
         raise DataError(f"lacks the columns {', '.join(lacking)}", where=path, mend="export it again and fill that in")
     rows, wrong = [], []
-    try:
-        for number, cells in enumerate(reader, 2):
-            row = _row(number, {name: plain((cells.get(name) or "").strip()) for name in COLUMNS})
-            wrong += [f"row {number}: {problem}" for problem in _problems(row)]
-            rows.append(row)
-    except csv.Error as error:
-        raise DataError(f"is no CSV ({error})", where=path, mend="save it as CSV") from None
+    for number, cells in table.rows:
+        texts = {name: plain(cells[name].strip()) for name in COLUMNS}
+        if not any(texts.values()):
+            continue
+        row = _row(number, texts)
+        wrong += [f"row {number}: {problem}" for problem in _problems(row)]
+        rows.append(row)
     doubled = [key for key, count in Counter(row.key for row in rows).items() if count > 1]
     wrong += [f"{' '.join(key)} stands there twice" for key in doubled]
     _refuse(wrong, path, "mend these rows; nothing was changed")
     return rows
-
-
-def decoded(path: Path) -> str:
-    """Return the text of a sheet, in UTF-8 or in the UTF-16 that some spreadsheets write.
-
-    Raises:
-        DataError: where it is neither, or too large.
-    """
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise DataError("is too large for a sheet", where=path)
-        with path.open("rb") as handle:
-            start = handle.read(2)
-        if start in (b"\xff\xfe", b"\xfe\xff"):
-            return path.read_text(encoding="utf-16")
-    except OSError as error:
-        raise DataError(error.strerror or str(error), where=path) from None
-    except UnicodeError:
-        raise DataError("not UTF-16", where=path, mend="save it as CSV (UTF-8)") from None
-    return read_text(path)
 
 
 def _row(number: int, cells: Mapping[str, str]) -> Row:
@@ -194,13 +159,15 @@ def take_back(language: Language, path: Path, *, reviewer: str | None = None, wr
         AtlasError: where a name is no name, or the reader would review their own text.
         DataError: where the sheet is wrong, or does not fit the texts of now.
     """
-    from .linting.provenance import is_name
+    from .linting.provenance import is_machine, is_name
 
     name = reviewer or writer or ""
     if bool(reviewer) == bool(writer):
         raise AtlasError("is it read or written?", mend="give either --reviewer or --writer")
     if not is_name(name):
         raise AtlasError(f"{name!r} is nobody's name", mend="give the name of the person")
+    if is_machine(name):
+        raise AtlasError(f"{name!r} is a machine", mend="texts are read, and taken back as translated, by people alone")
     rows = {row.key: row for row in read_sheet(path)}
     wrong: list[str] = []
     files: dict[Path, str] = {}

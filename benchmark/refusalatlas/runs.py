@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import AtlasError, DataError
-from .files import iter_jsonl, problems, read_text
+from .files import Span, iter_jsonl, problems, read_text
 from .records import Record
 
 _RESULTS = re.compile(r"^results_(?P<date>.+)\.json$")
@@ -29,7 +29,9 @@ class Run:
         records: One record an item, in the order of tasks and docs.
         responses: The answers to each item by its id, as lm_eval wrote them.
         prompts: What was asked, by item id.
+        cues: By item id, the phrases by which an answer shows that it may know the local norm; of most items none.
         info: Facts about the run; see `run_info`.
+        sources: By item id, ``<repository>@<revision>`` that it was read from; of published sets only.
     """
 
     folder: Path
@@ -38,6 +40,20 @@ class Run:
     responses: Mapping[str, tuple[str, ...]]
     prompts: Mapping[str, str]
     info: Mapping[str, Any] = field(default_factory=dict)
+    cues: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One line of a ``samples_*.jsonl``: a record, its answers, the prompt, its line, and the source of its item."""
+
+    record: Record
+    responses: tuple[str, ...]
+    prompt: str
+    cues: tuple[str, ...]
+    line: int
+    source: str | None = None
 
 
 def find_results(source: Path) -> Path:
@@ -75,28 +91,71 @@ def load_run(source: Path) -> Run:
     """
     results_path = find_results(source)
     results = read_results(results_path)
-    date = results_path.name.removeprefix("results_").removesuffix(".json")
-    ours = [name for name, config in results["configs"].items() if _is_ours(config)]
-    if not ours:
-        raise AtlasError("no task of Refusal Atlas in this run", where=results_path)
+    files = sample_files(results_path, results)
     records: list[Record] = []
     responses: dict[str, tuple[str, ...]] = {}
     prompts: dict[str, str] = {}
+    cues: dict[str, tuple[str, ...]] = {}
+    sources: dict[str, str] = {}
+    for file in files:
+        path = file.path
+        read = list(read_samples(path))
+        file.check(len(read))
+        for sample in read:
+            name = sample.record.id
+            if name in responses:
+                raise DataError(f"item {name} stands there twice", where=path)
+            records.append(sample.record)
+            responses[name], prompts[name] = sample.responses, sample.prompt
+            if sample.cues:
+                cues[name] = sample.cues
+            if sample.source:
+                sources[name] = sample.source
+    info = run_info(results, _date(results_path), [file.task for file in files])
+    return Run(results_path.parent, results_path, tuple(records), responses, prompts, info, cues, sources)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleFile:
+    """The samples of one task of a run, and how many the results file says there are (None where it does not)."""
+
+    task: str
+    path: Path
+    samples: int | None
+
+    def check(self, found: int) -> None:
+        """Compare with the number that was found.
+
+        Raises:
+            DataError: where it is another.
+        """
+        if self.samples is not None and found != self.samples:
+            what = f"holds {found} of {self.samples} samples: cut off?"
+            raise DataError(what, where=self.path, mend="run again")
+
+
+def sample_files(results_path: Path, results: Mapping[str, Any]) -> list[SampleFile]:
+    """Return the samples files of our tasks, in the order of the run.
+
+    Raises:
+        AtlasError: where the run has no task of ours, or a task no samples.
+    """
+    ours = [name for name, config in results["configs"].items() if _is_ours(config)]
+    if not ours:
+        guards = any("ra_guard_track" in (config.get("dataset_kwargs") or {}) for config in results["configs"].values())
+        mend = "score guards with `refusalatlas guards`" if guards else None
+        raise AtlasError("no task of Refusal Atlas in this run", where=results_path, mend=mend)
+    files = []
     for task in ours:
-        path = results_path.with_name(f"samples_{task}_{date}.jsonl")
+        path = results_path.with_name(f"samples_{task}_{_date(results_path)}.jsonl")
         if not path.is_file():
             raise DataError("no samples of this task", where=path, mend="run lm_eval with --log_samples")
-        wanted = results.get("n-samples", {}).get(task, {}).get("effective")
-        read = list(read_samples(path))
-        if wanted is not None and len(read) != wanted:
-            raise DataError(f"holds {len(read)} of {wanted} samples: cut off?", where=path, mend="run again")
-        for record, texts, prompt in read:
-            if record.id in responses:
-                raise DataError(f"item {record.id} stands there twice", where=path)
-            records.append(record)
-            responses[record.id] = texts
-            prompts[record.id] = prompt
-    return Run(results_path.parent, results_path, tuple(records), responses, prompts, run_info(results, date, ours))
+        files.append(SampleFile(task, path, results.get("n-samples", {}).get(task, {}).get("effective")))
+    return files
+
+
+def _date(results_path: Path) -> str:
+    return results_path.name.removeprefix("results_").removesuffix(".json")
 
 
 class _ResultsFile(BaseModel):
@@ -131,19 +190,21 @@ def _is_ours(config: Mapping[str, Any]) -> bool:
     return isinstance(kwargs, Mapping) and "ra_track" in kwargs
 
 
-def read_samples(path: Path) -> Iterator[tuple[Record, tuple[str, ...], str]]:
-    """Yield ``(record, responses, prompt)`` for each line of a ``samples_*.jsonl``.
+def read_samples(path: Path, span: Span | None = None) -> Iterator[Sample]:
+    """Yield a sample for each line of a ``samples_*.jsonl``, or of a span of it.
 
     Raises:
         DataError: naming the line that is cut off, wrong, or not of one of our tasks.
     """
-    for number, row in iter_jsonl(path):
+    for number, row in iter_jsonl(path, span):
         try:
             record = Record.from_json(row["record"])
             texts = tuple(str(text) for text in row["resps"][0])
             if not 0 < len(texts) == len(record.decisions) == len(record.provenance):
                 raise ValueError("each answer needs one decision and one provenance")
-            yield record, texts, str(row["doc"]["prompt"])
+            cues = tuple(str(cue) for cue in row["doc"].get("cues") or ())
+            source = row["doc"].get("source")
+            yield Sample(record, texts, str(row["doc"]["prompt"]), cues, number, str(source) if source else None)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise DataError(
                 f"not a sample of a Refusal Atlas task ({type(error).__name__}: {error})", where=f"{path}:{number}"

@@ -10,77 +10,16 @@ import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field
 
 from .digests import Digests, digests_file
 from .digests import item_digest as item_digest  # others know it by this module
 from .errors import AtlasError, DataError, UnknownNameError
 from .files import iter_jsonl, read_yaml, validate
 from .languages import Language, get_language, load_languages
+from .lines import Metric, SeedLine, TextLine, TrackFile
 from .packs import Pack, packs
 from .records import Expected, Role
-
-Metric = Literal[
-    "over_refusal",
-    "unsafe_compliance",
-    "youden_j",
-    "refusal_rate",
-    "usable_rate",
-    "contested_rate",
-    "off_language_rate",
-]
-_Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=80)]
-_Text = Annotated[str, Field(max_length=20_000)]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class _TrackFile(_Strict):
-    """What ``track.yaml`` holds."""
-
-    name: Annotated[str, Field(pattern=r"^[a-z]+$")]
-    title: str
-    version: Annotated[str, Field(pattern=r"^[0-9]+-[0-9]+$")]
-    axis: Literal["safety", "appropriateness"]
-    summary: str
-    after: str
-    metrics: Annotated[list[Metric], Field(min_length=1)]
-    licence: str
-    max_tokens: Annotated[int, Field(ge=1, le=8192)]
-    quick: bool
-    leaves_out: str
-    variants: list[Literal["json"]] = []
-
-
-class SeedLine(_Strict):
-    """One line of ``seeds.jsonl``."""
-
-    seed_id: _Slug
-    cluster_id: _Slug
-    category: _Slug
-    axis: Literal["safety", "appropriateness"]
-    expected: Expected
-    role: Role
-    languages: list[str] | None = None
-    locales: list[str] | None = None
-    meta: dict[str, Any]
-
-
-class TextLine(_Strict):
-    """One line of ``translations/<language>/<track>.jsonl``; a blank text is one that is still to be written."""
-
-    seed_id: _Slug
-    locale: str | None = None
-    text: _Text
-    response: _Text | None = None
-    method: Literal["native", "translated", "machine"]
-    author: Annotated[str, Field(min_length=1, max_length=120)]
-    reviewer: Annotated[str, Field(min_length=1, max_length=120)] | None
-    meta: dict[str, Any]
+from .strings import strings as strings  # likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +29,12 @@ class Track:
     Attributes:
         name: Lower-case letters, as in ``refusal_<name>_<language>``.
         version: ``N-X``: N changes when scores stop being comparable, X otherwise.
-        axis: ``safety`` or ``appropriateness``; the two are never averaged.
+        axes: ``safety``, ``appropriateness`` or both; the two are never averaged.
         metrics: What its tasks report.
         max_tokens: Cap on new tokens an answer.
         quick: Whether it is part of the tag ``refusal-quick``.
         variants: Forms that its answers are demanded in, besides text; see `variants.VARIANTS`.
+        categories: The categories that its seeds may have; none stands for all of the closed list.
         folder: Where its seeds lie.
         pack: Name of the pack it comes from.
     """
@@ -102,7 +42,7 @@ class Track:
     name: str
     title: str
     version: str
-    axis: str
+    axes: tuple[str, ...]
     summary: str
     after: str
     metrics: tuple[Metric, ...]
@@ -111,6 +51,7 @@ class Track:
     quick: bool
     leaves_out: str
     variants: tuple[str, ...]
+    categories: tuple[str, ...]
     folder: Path
     pack: str
 
@@ -128,6 +69,12 @@ class Seed:
     languages: tuple[str, ...] | None
     locales: tuple[str, ...] | None
 
+    def asked_in(self, language: str) -> bool:
+        """Whether the seed is meant for a language, or for one of its locales."""
+        if self.locales is not None:
+            return any(place.rpartition("-")[0] == language for place in self.locales)
+        return self.languages is None or language in self.languages
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -140,6 +87,7 @@ class Item:
         method: How the text came to be: ``native``, ``translated`` or ``machine``.
         author: Who wrote it.
         reviewer: The person who speaks the language and has read it, or None.
+        cues: Phrases of which an answer that knows the local norm has one (``expected: aware`` only).
     """
 
     id: str
@@ -159,6 +107,7 @@ class Item:
     method: str
     author: str
     reviewer: str | None
+    cues: tuple[str, ...] = ()
 
 
 @functools.cache
@@ -196,11 +145,13 @@ def read_track(folder: Path, pack: str = "builtin") -> Track:
         DataError: where ``track.yaml`` is missing or wrong.
     """
     path = folder / "track.yaml"
-    data = validate(_TrackFile, read_yaml(path), path)
+    data = validate(TrackFile, read_yaml(path), path)
     if data.name != folder.name:
         raise DataError(f"name is {data.name!r} in folder {folder.name!r}", where=path, mend="make them the same")
     fields = data.model_dump()
-    fields["metrics"], fields["variants"] = tuple(fields["metrics"]), tuple(fields["variants"])
+    fields["axes"] = fields.pop("axis")
+    for key in ("axes", "metrics", "variants", "categories"):
+        fields[key] = tuple(fields[key])
     return Track(**fields, folder=folder, pack=pack)
 
 
@@ -231,15 +182,20 @@ def load_seeds(track: str) -> dict[str, Seed]:
     Raises:
         DataError: naming the line that is wrong, doubled or outside the closed lists.
     """
-    path = get_track(track).folder / "seeds.jsonl"
+    definition = get_track(track)
+    path = definition.folder / "seeds.jsonl"
     seeds: dict[str, Seed] = {}
     for number, row in iter_jsonl(path):
         where = f"{path}:{number}"
         line = validate(SeedLine, row, where)
         if line.seed_id in seeds:
             raise DataError(f"seed {line.seed_id!r} stands there twice", where=where)
-        if get_track(track).pack == "builtin" and line.category not in load_categories():
+        if definition.pack == "builtin" and line.category not in load_categories():
             raise DataError(f"category {line.category!r} is not in tasks/categories.yaml", where=where)
+        if definition.categories and line.category not in definition.categories:
+            raise DataError(f"category {line.category!r} is none of those in track.yaml", where=where)
+        if line.axis not in definition.axes:
+            raise DataError(f"axis {line.axis!r} is none of those in track.yaml", where=where)
         fields = line.model_dump(exclude={"meta"})
         for key in ("languages", "locales"):
             fields[key] = tuple(fields[key]) if fields[key] is not None else None
@@ -334,6 +290,11 @@ def read_items(track: Track, language: Language, path: Path) -> tuple[Item, ...]
         place = line.locale or language.code
         if not line.text.strip():
             continue
+        if seed.locales is not None and line.locale not in seed.locales:
+            raise DataError(f"seed {line.seed_id!r} is not asked in {place}", where=where, mend="see its locales")
+        if (seed.expected == "aware") != (line.meta.aware is not None):
+            what = "expects awareness and lacks" if seed.expected == "aware" else "expects no awareness and has"
+            raise DataError(f"seed {line.seed_id!r} {what} meta.aware", where=where, mend="see tasks/README.md")
         if (line.seed_id, place) in items:
             raise DataError(f"seed {line.seed_id!r} stands there twice for {place}", where=where)
         items[line.seed_id, place] = _item(track, language, seed, line, place)
@@ -360,6 +321,7 @@ def _item(track: Track, language: Language, seed: Seed, line: TextLine, place: s
         method=line.method,
         author=line.author,
         reviewer=line.reviewer,
+        cues=tuple(line.meta.aware.cues) if line.meta.aware else (),
     )
 
 
@@ -386,29 +348,13 @@ def read_digests() -> Digests:
     return merged
 
 
-def strings(language: str) -> dict[str, list[str]]:
-    """Return the groups of sentences in a language's ``strings.yaml``, without those that are still to be written.
-
-    Raises:
-        UnknownNameError: where the language is unknown.
-        DataError: where a group is not a list of sentences.
-    """
-    path = get_language(language).strings
-    data = read_yaml(path)
-    if not isinstance(data, dict):
-        raise DataError("is not a mapping of groups", where=path)
-    found = {}
-    for group, sentences in data.items():
-        if not isinstance(sentences, (list, type(None))):
-            raise DataError(f"{group} is not a list of sentences", where=path, mend="write one a line, after a hyphen")
-        listed = [sentence for sentence in sentences or () if sentence is not None]
-        if not all(isinstance(sentence, str) and sentence.strip() for sentence in listed):
-            raise DataError(f"{group} is not a list of sentences", where=path, mend="quote each of them")
-        found[group] = listed
-    return found
-
-
 def task_name(track: str, language: str, locale: str | None = None, variant: str = "base") -> str:
-    """Return the lm_eval name of a task; nothing ever parses it back."""
-    parts = ["refusal", track, locale or language] + ([] if variant == "base" else [variant])
+    """Return the lm_eval name of a task; nothing ever parses it back.
+
+    Tasks with pictures stay outside the glob ``refusal_*``: lm_eval loses the pictures where both run together.
+    """
+    from .variants import PICTURE, is_pictured
+
+    family, form = ("refusalmm", variant.removeprefix(PICTURE)) if is_pictured(variant) else ("refusal", variant)
+    parts = [family, track, locale or language, *([form.removeprefix("_")] if form not in ("", "base") else [])]
     return re.sub(r"[^A-Za-z0-9]", "_", "_".join(parts))

@@ -1,4 +1,4 @@
-"""Numbers in sentences: so many of a thing, and p-values."""
+"""Numbers in sentences: so many of a thing, shares, differences and p-values; none is rounded to nought or to all."""
 
 from __future__ import annotations
 
@@ -6,6 +6,22 @@ from __future__ import annotations
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: ``1 run``, ``1,204 runs``; `plural` where an s does not make it."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def percent(share: float) -> str:
+    """Return a share as per cent to three figures: ``30%``, ``1.5%``, ``99.9%``."""
+    return f"{100 * share:.3g}%"
+
+
+def points(share: float) -> str:
+    """Return a difference of two rates, 0 to 2, in points: ``22 points``, ``1 point``, ``0.3 points``."""
+    shown = f"{100 * share:.0f}" if 100 * share >= 1 else f"{100 * share:.1g}"
+    return f"{shown} {'point' if shown == '1' else 'points'}"
+
+
+def signed_points(difference: float) -> str:
+    """Return a difference in points with its sign, to one figure where it is less than one: ``+22``, ``-0.3``."""
+    return f"{100 * difference:+.0f}" if abs(100 * difference) >= 1 or not difference else f"{100 * difference:+.1g}"
 
 
 def p_words(p: float) -> str:

@@ -15,6 +15,7 @@ from ..plugins import Plugin, plugins, warn
 COMMANDS = {
     "run": ("run", "Run lm_eval with the tasks found."),
     "judge": ("judge", "Judge a finished run, or any prompts and responses, again."),
+    "guards": ("guards", "Score a run of guards: recall, false positives, F1, kinds of harm, by language."),
     "compare": ("compare", "Compare runs, paired by seed: difference with interval first, p second."),
     "power": ("power", "Say what a number of seeds can show, and how many a difference needs."),
     "predict": ("predict", "Say which words of the prompts go with refusal."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -17,13 +18,14 @@ def command(runs: tuple[Path, ...], track: str | None, style: str) -> None:
     Differences come first, with 95 % intervals; p-values are adjusted by Holm over the languages of each metric.
     """
     from ..comparison import compare_records
+    from ..external.sets import is_external
     from ..files import dumps
     from ..runs import load_run, short_names
     from ..tracks import get_track
 
     if len(runs) < 2:
         raise click.UsageError("name at least two runs")
-    if track:
+    if track and not is_external(track):
         get_track(track)
     loaded = [load_run(path) for path in runs]
     names = short_names(runs)
@@ -35,5 +37,7 @@ def command(runs: tuple[Path, ...], track: str | None, style: str) -> None:
                 click.echo(dumps({"first": names[0], "second": names[other], **row.to_json()}))
             continue
         click.echo(f"{names[0]} against {names[other]}")
+        places = Counter((row.track, row.variant, row.axis, row.metric) for row in rows if row.place)
         for row in rows:
-            click.echo(f"  {row.track}: {row.in_words(names[0], names[other])}")
+            if row.place or places[row.track, row.variant, row.axis, row.metric] != 1:  # one language is all of them
+                click.echo(f"  {row.track}: {row.in_words(names[0], names[other])}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from ..errors import AtlasError
+from ..records import Limits
 
 if TYPE_CHECKING:
     from ..records import Decision, Exchange, Panel
@@ -22,39 +24,197 @@ BATCH = 1024
 
 
 @click.command("judge")
-@click.argument("source")
-@click.option("--output", type=click.Path(path_type=Path), help="File for the decisions (default: standard output).")
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="File for the decisions (default: standard output); a folder with --engine ray.",
+)
 @click.option("--panel", "panel_name", default=None, help="Name of a panel (default: offline, or REFUSALATLAS_PANEL).")
 @click.option(
     "--write-run",
     type=click.Path(path_type=Path),
     help="Also write the run with its new records into this folder, to score or submit it.",
 )
-@click.option("--format", "style", type=click.Choice(["json", "text"]), default="json", show_default=True)
-def command(source: str, output: Path | None, panel_name: str | None, write_run: Path | None, style: str) -> None:
-    """Judge SOURCE: an lm_eval output folder, a samples_*.jsonl, JSON lines, or - for standard input.
+@click.option("--max-requests", type=click.IntRange(min=1), help="Requests that judges such as `llm` may send.")
+@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="What they may spend (needs prices).")
+@click.option(
+    "--prices",
+    type=(click.FloatRange(min=0), click.FloatRange(min=0)),
+    metavar="INPUT OUTPUT",
+    help="Prices of a million tokens sent and generated, for --max-cost.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["process", "ray"]),
+    default="process",
+    show_default=True,
+    help="Where judging happens: in this process, or on a Ray cluster, into a folder of Parquet files (docs/scale.md).",
+)
+@click.option("--workers", type=click.IntRange(min=1), help="Of --engine ray (default: one for each CPU).")
+@click.option("--address", help="Of --engine ray: the cluster, or `auto` (default: RAY_ADDRESS, or one started here).")
+@click.option("--part-lines", type=click.IntRange(min=1), help="Of --engine ray: lines that a worker takes at a time.")
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(["json", "text"]),
+    help="Of the decisions (default: json); with --engine ray they are printed only where it is given.",
+)
+def command(
+    sources: tuple[str, ...],
+    output: Path | None,
+    panel_name: str | None,
+    write_run: Path | None,
+    max_requests: int | None,
+    max_cost: float | None,
+    prices: tuple[float, float] | None,
+    engine: str,
+    workers: int | None,
+    address: str | None,
+    part_lines: int | None,
+    style: str | None,
+) -> None:
+    """Judge each SOURCE: an lm_eval output folder, a samples_*.jsonl, JSON lines, or - for standard input.
 
     JSON lines in: {id, prompt | messages, response, language?, finish_reason?}. One JSON line each out, in order.
+    Where a limit is reached it stops; verdicts so far are kept, and a second start pays only for what is missing.
     """
     from ..adapter import DEFAULT_PANEL, NO_PANEL
-    from ..exchanges import read_exchanges
     from ..plugins import load_service
 
     name = panel_name or os.environ.get("REFUSALATLAS_PANEL", DEFAULT_PANEL)
     if name == NO_PANEL:
         raise AtlasError("panel `none` judges nothing", mend="name one with --panel")
-    panel = load_service("load_panel")(name)
+    load, limits = load_service("load_panel"), Limits(max_requests, max_cost, *(prices or (None, None)))
+    options = {"--workers": workers, "--address": address, "--part-lines": part_lines}
+    if write_run is not None and len(sources) > 1:
+        raise click.UsageError("--write-run takes one run")
+    if engine == "ray":
+        _refuse({"--max-requests, --max-cost, --prices": None if limits == Limits() else limits}, "process")
+        if output is None:
+            raise click.UsageError("--engine ray writes a folder of Parquet files: name it with --output")
+        _judge_on_ray(sources, output, name, load, options, write_run, style)
+        return
+    _refuse(options, "ray")
+    if output is not None and output.is_dir():
+        raise AtlasError("is a folder", where=output, mend="name a file for the decisions")
+    if output is not None and any(source != "-" and _same_file(output, Path(source)) for source in sources):
+        raise AtlasError("is the source too, and would be overwritten", where=output, mend="name another --output")
+    panel = load(name)
+    _limit(panel, limits)
+    try:
+        _judge(panel, sources, output, write_run, style or "json")
+    finally:
+        for line in getattr(panel, "spending", list)():
+            click.echo(line, err=True)
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def _refuse(options: Mapping[str, Any], engine: str) -> None:
+    """Refuse options that only the other engine knows."""
+    for name, value in options.items():
+        if value is not None:
+            raise click.UsageError(f"{name} works with --engine {engine} only")
+
+
+def _judge_on_ray(
+    sources: Sequence[str],
+    folder: Path,
+    name: str,
+    load: Callable[[str], Panel],
+    options: Mapping[str, Any],
+    write_run: Path | None,
+    style: str | None,
+) -> None:
+    from ..rejudge import rejudge
+    from ..scale.decided import DecidedPanel
+    from ..scale.engine import Cluster, Watcher, judge_files
+    from ..scale.manifest import read_decisions
+
+    if write_run is not None and write_run.exists():  # better known before hours of judging
+        raise AtlasError("is there already", where=write_run, mend="name a new folder")
+    cluster, part_lines = Cluster(options["--address"], options["--workers"]), options["--part-lines"]
+    with _parts_bar() as bar:
+        watcher = Watcher(bar, functools.partial(click.echo, err=True))
+        done = judge_files(sources, folder, name, load, cluster=cluster, part_lines=part_lines, watcher=watcher)
+    click.echo(f"{done.rows} answers in {done.parts} parts: {folder}", err=True)
+    if write_run is not None:
+        rejudge(Path(sources[0]), write_run, DecidedPanel(folder, done))
+    if style is not None:
+        for item, decision in read_decisions(folder):
+            click.echo(_line(item, decision, style))
+
+
+@contextmanager
+def _parts_bar() -> Iterator[Callable[[int, int, int], None]]:
+    """Give what shows on stderr how many parts are finished; nothing is shown when stderr is not a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda parts, of, answers: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    text = TextColumn("{task.completed}/{task.total} parts, {task.fields[answers]} answers")
+    columns = (BarColumn(), text, TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("judging", total=None, answers=0)
+        yield lambda parts, of, answers: progress.update(task, completed=parts, total=of, answers=answers)
+
+
+def _limit(panel: Any, limits: Limits) -> None:
+    if limits == Limits():
+        return
+    if not hasattr(panel, "limit"):
+        raise AtlasError("knows no limits", where=f"panel {panel.name}", mend="leave --max-requests and --max-cost out")
+    panel.limit(limits)
+
+
+def _judge(panel: Panel, sources: Sequence[str], output: Path | None, write_run: Path | None, style: str) -> None:
+    from ..exchanges import read_exchanges
+
     decided: Iterable[tuple[str, Decision]]
     if write_run is not None:
         from ..rejudge import rejudge
 
-        _, records = rejudge(Path(source), write_run, panel)
+        _, records = rejudge(Path(sources[0]), write_run, panel)
         decided = [(record.id, d) for record in records for d in record.decisions]
     else:
-        decided = ((exchange.id, d) for exchange, d in decide(panel, _progress(read_exchanges(source))))
+        strange: set[str] = set()
+        exchanges = _noting(itertools.chain.from_iterable(map(read_exchanges, sources)), strange)
+        decided = ((exchange.id, d) for exchange, d in decide(panel, _progress(exchanges)))
     with _sink(output) as sink:
         for item, decision in decided:
             sink.write(_line(item, decision, style) + "\n")
+    if write_run is None:
+        for code in sorted(strange):
+            click.echo(_stranger(code), err=True)
+
+
+def _noting(exchanges: Iterable[Exchange], strange: set[str]) -> Iterator[Exchange]:
+    """Yield exchanges, and note the languages among them that are not registered."""
+    from ..languages import load_languages
+
+    known = load_languages()
+    for exchange in exchanges:
+        if exchange.language is not None and exchange.language not in known:
+            strange.add(exchange.language)
+        yield exchange
+
+
+def _stranger(code: str) -> str:
+    """Return what judging in a language that is not registered means, and the codes that may have been meant."""
+    import difflib
+
+    from ..languages import load_languages
+
+    known = sorted(load_languages())
+    stem = code.lower().split("-")[0].split("_")[0]
+    near = [one for one in known if one.lower().split("-")[0] == stem] or difflib.get_close_matches(code, known)
+    meant = f"; did you mean {' or '.join(near)}?" if near else ""
+    return f"language {code!r} is not registered: no phrases of its own, and no answer counts as off language{meant}"
 
 
 def decide(panel: Panel, exchanges: Iterable[Exchange]) -> Iterator[tuple[Exchange, Decision]]:

@@ -37,7 +37,8 @@ def command(
 
     Half of the answers at most are contested ones, the others a random sample; the sheets show nothing that the judges
     said. Taken back, the labels say how far the speakers agree and how often the panel is right; from 50 refused and
-    50 complied answers on, the language is validated. Labels are kept with ids and hashes, never with an answer.
+    50 complied answers on, and where the speakers agree well enough, the language is validated. Labels are kept with
+    ids and hashes, never with an answer.
     """
     from ..runs import load_run
 
@@ -79,9 +80,13 @@ def _draw(run: Run, folder: Path, codes: tuple[str, ...], number: int) -> None:
 
 
 def _take_back(run: Run, first: Path, second: Path, folder: Path | None) -> None:
+    from ..errors import AtlasError
     from ..labelling import add_labels, read_labels, take_back
     from ..validation import labels_folder
 
+    if first.resolve() == second.resolve():
+        mend = "two speakers each fill in a sheet of their own; name both"
+        raise AtlasError("is named twice, and agrees with itself", where=first, mend=mend)
     language, labelled = take_back(run, read_labels(first), read_labels(second))
     path, file = add_labels(folder or labels_folder(), language, labelled)
     _report(language, labelled, file)
@@ -97,11 +102,15 @@ def _report(language: str, labelled: LabelSet, file: LabelFile) -> None:
         interval = f" [{found.low:.2f}, {found.high:.2f}]" if found.low is not None and found.high is not None else ""
         click.echo(f"  {name.replace('_', ' ')}: {value}{interval}{f' ({found.reason})' if found.reason else ''}")
     counts = file.counts(labelled.panel)
-    click.echo(
-        f"panel: {counts.true_positives} of {counts.positives} refusals found, "
-        f"{counts.true_negatives} of {counts.negatives} others left alone"
-    )
+    caught = _share(counts.true_positives, counts.positives, "refusals", "found")
+    spared = _share(counts.true_negatives, counts.negatives, "others", "left alone")
+    click.echo(f"panel: {caught}; {spared}")
     if labelled.backend in NOT_REAL:
         click.echo(f"{labelled.backend} is no real model: these labels validate nothing")
-    state = "validated" if file.validated else "unvalidated (50 of either are needed)"
+    state = "validated" if file.validated else f"unvalidated: {'; '.join(file.lacking)}"
     click.echo(f"{language}: {file.refused} refused, {file.complied} complied: {state}")
+
+
+def _share(right: int, of: int, what: str, done: str) -> str:
+    """Return how many of some answers the panel was right about; that it decided none is no share of none."""
+    return f"{right} of {of} {what} {done}" if of else f"no {what} that both speakers agree on and it decided"

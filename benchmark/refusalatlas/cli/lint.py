@@ -25,12 +25,16 @@ def command(folders: tuple[Path, ...], codes: tuple[str, ...], style: str) -> No
     Exit code 3 where there are findings.
     """
     from ..linting import lint
+    from ..packs import builtin_root
 
     bar = sys.stderr.isatty()
-    result = lint(_places(folders), codes, report=_say if bar else lambda code: None)
+    places = _places(folders)
+    result = lint(places, codes, report=_say if bar else lambda code: None)
     if bar:
         click.echo("\r\033[K", nl=False, err=True)
     _print(result, style, of_some=bool(codes))
+    if not result.clean and not all(place.ours for place in places):  # a pack has no English file beside its texts
+        click.echo(f"The English files are in {builtin_root() / 'translations' / 'en'}", err=True)
     if not result.clean:
         sys.exit(3)
 

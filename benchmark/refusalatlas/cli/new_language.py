@@ -12,7 +12,12 @@ import click
 @click.option("--name", help="Its own name, such as Brezhoneg.")
 @click.option("--english-name", help="Its English name, such as Breton.")
 @click.option("--locale", help="The place that speaks for it, such as br-FR. [default: the one with most speakers]")
-@click.option("--author", prompt="Your name, as it shall stand beside the texts", help="Who writes the texts.")
+@click.option(
+    "--unregistered",
+    is_flag=True,
+    help="CODE is in no register yet, or one of those for private use (qaa to qtz); needs names and --locale.",
+)
+@click.option("--author", help="Who writes the texts. [asked for in a terminal]")
 @click.option(
     "--method",
     type=click.Choice(["native", "translated"]),
@@ -30,7 +35,8 @@ def command(
     name: str | None,
     english_name: str | None,
     locale: str | None,
-    author: str,
+    unregistered: bool,
+    author: str | None,
     method: str,
     pack: Path | None,
 ) -> None:
@@ -43,15 +49,33 @@ def command(
     from ..packs import builtin_root
     from ..scaffolding import facts_of, plan, write
 
+    if author is None:
+        author = _asked()
     if not is_name(author):
         raise click.UsageError(f"{author!r} is nobody's name")
     if pack is None and not (builtin_root() / "pyproject.toml").is_file():
         raise AtlasError("this is no checkout of Refusal Atlas", mend="give --pack FOLDER")
     planned = plan(
-        facts_of(code, name=name, english_name=english_name, locale=locale), author=author, method=method, pack=pack
+        facts_of(code, name=name, english_name=english_name, locale=locale, unregistered=unregistered),
+        author=author,
+        method=method,
+        pack=pack,
     )
     write(planned)
     for path in planned.files:
         click.echo(str(planned.root / path))
     readme = next(path for path in planned.files if path.name == "README.md" and path.parent.name != "tasks")
     click.echo(f"Read {planned.root / readme} first.", err=True)
+
+
+def _asked() -> str:
+    """Return the name that somebody types in; where nobody can, say which option takes it."""
+    import sys
+
+    try:
+        answer: str = click.prompt("Your name, as it shall stand beside the texts", err=True)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise  # Ctrl-C
+        raise click.UsageError('say who writes the texts with --author "Your Name"') from None
+    return answer

@@ -10,37 +10,39 @@ import click
 @click.option(
     "--discordance",
     type=click.FloatRange(0.01, 1.0),
-    default=0.3,
-    show_default=True,
-    help="Share of seeds on which two models differ.",
+    help="Share of seeds on which two models differ.  [default: 0.3, or --difference if larger]",
 )
 @click.option("--difference", type=click.FloatRange(0.001, 1.0), help="Difference of two rates you want to find.")
 @click.option("--power", "wanted", type=click.FloatRange(0.5, 0.999), default=0.8, show_default=True)
 @click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(seeds: int, discordance: float, difference: float | None, wanted: float, style: str) -> None:
-    """Say what a number of seeds can show, and how many a difference needs (McNemar's test, two-sided, 5 %)."""
-    import math
-
+def command(seeds: int, discordance: float | None, difference: float | None, wanted: float, style: str) -> None:
+    """Say what a number of seeds can show, and how many a difference needs (McNemar's exact test, two-sided, 5 %)."""
     from ..files import dumps
-    from ..stats.intervals import wilson
+    from ..stats.intervals import MIN_CLUSTERS, wilson
     from ..stats.paired import detectable_difference, pairs_needed
+    from ..wording import counted, percent, points
 
+    discordance = max(0.3, difference or 0.0) if discordance is None else discordance
     if difference is not None and difference > discordance:
         raise click.BadParameter(f"cannot exceed the discordance {discordance}", param_hint="--difference")
     low, high = wilson(0.5, seeds)
+    width = high - low if seeds >= MIN_CLUSTERS else None
     shown = detectable_difference(seeds, discordance, power=wanted)
-    needed = math.ceil(pairs_needed(difference, discordance, power=wanted)) if difference else None
+    needed = pairs_needed(difference, discordance, power=wanted) if difference else None
     if style == "json":
-        facts = {"seeds": seeds, "discordance": discordance, "power": wanted, "interval_width": round(high - low, 4)}
+        facts = {
+            "seeds": seeds,
+            "discordance": discordance,
+            "power": wanted,
+            "interval_width": width and round(width, 4),
+        }
         click.echo(dumps(facts | {"detectable_difference": shown, "difference": difference, "seeds_needed": needed}))
         return
-    click.echo(f"{seeds} seeds: a rate of one half has a 95 % interval {100 * (high - low):.0f} points wide.")
-    if shown is None:
-        click.echo(f"Two models that differ on {discordance:.0%} of them cannot be told apart (power {wanted:.0%}).")
+    if width is None:
+        click.echo(f"{counted(seeds, 'seed')}: `score` gives no interval under {MIN_CLUSTERS} seeds.")
     else:
-        click.echo(
-            f"Two models that differ on {discordance:.0%} of them are told apart from {100 * shown:.0f} points on "
-            f"(power {wanted:.0%})."
-        )
+        click.echo(f"{seeds} seeds: a rate of one half has a 95 % interval {points(width)} wide.")
+    told = "cannot be told apart" if shown is None else f"are told apart from {points(shown)} on"
+    click.echo(f"Two models that differ on {percent(discordance)} of them {told} (power {percent(wanted)}).")
     if needed is not None and difference is not None:
-        click.echo(f"A difference of {100 * difference:.0f} points needs {needed} seeds.")
+        click.echo(f"A difference of {points(difference)} needs {counted(needed, 'seed')}.")

@@ -52,6 +52,7 @@ def _export(language: Language, path: Path) -> None:
 
 
 def _take_back(language: Language, sheet: Path, reviewer: str | None, writer: str | None) -> None:
+    from ..generate import command_for, find_pack
     from ..reviewing import save, take_back
 
     taken = take_back(language, sheet, reviewer=reviewer, writer=writer)
@@ -62,4 +63,5 @@ def _take_back(language: Language, sheet: Path, reviewer: str | None, writer: st
     click.echo(f"{counts}; {taken.reviewed} texts now have been read by {reviewer}" if reviewer else counts, err=True)
     if taken.files:
         code = language.code
-        click.echo(f"Next: `refusalatlas lint --language {code}`, `refusalatlas tasks generate`", err=True)
+        generate = command_for(find_pack(language.pack))
+        click.echo(f"Next: `refusalatlas lint --language {code}`, {generate}", err=True)

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ..errors import AtlasError, UnknownNameError
-from ..languages import Language, read_language
+from ..languages import Language, broken_passed_over, load_languages, read_language
 from ..packs import builtin_root
-from .coverage import check_coverage, check_tracks
+from .awareness import check_awareness
+from .coverage import check_coverage, check_tracks, not_begun
 from .examples import LEAST, check_examples, check_shared_prompts, examples_path
-from .findings import Finding, Progress, Report, of_error, sort_findings
+from .fields import check_fields, check_seed_fields
+from .findings import Finding, Progress, Report, collected, of_error, sort_findings
 from .likeness import check_likeness
 from .provenance import check_provenance
+from .scenes import check_scenes
 from .services import service
 from .sheets import Line, Place, Sheet, groups, read_lines, sources
 from .wording import check_wording
-from .words import LEAST_REFUSALS, LEAST_SENTENCES, check_lexicon, check_rules, check_strings
+from .words import LEAST_REFUSALS, LEAST_SENTENCES, check_lexicon, check_rules, check_strings, is_for
 
 SHEET_RULES: tuple[Callable[[Sheet], Iterable[Finding]], ...] = (
     check_coverage,
     check_provenance,
     check_wording,
     check_likeness,
+    check_fields,
+    check_awareness,
+    check_scenes,
 )
 """What each file of texts has to pass."""
 
@@ -39,63 +46,99 @@ def lint(
 
     Raises:
         UnknownNameError: where none of the packs has a language that is asked for.
-        DataError: where the built-in seeds or English texts, with which all is compared, are broken.
     """
-    places, wanted = list(places), set(codes)
+    with broken_passed_over():  # or one broken language would hide what is wrong with all others
+        return _lint(list(places), set(codes), report)
+
+
+def _lint(places: list[Place], wanted: set[str], report: Callable[[str], None]) -> Report:
     findings: list[Finding] = []
     progress: list[Progress] = []
     examples: dict[str, list[Line]] = {}
     known: set[str] = set()
     for place in places:
         if not wanted:
-            findings += check_tracks(place.root, builtin_root())
-        for folder in place.language_folders():
+            findings += collected(check_tracks(place.root, builtin_root()), place.root / "tasks")
+            findings += collected(check_seed_fields(place.root), place.root / "tasks")
+        for folder in place.folders():
             known.add(folder.name)
             if wanted and folder.name not in wanted:
                 continue
             report(folder.name)
-            found, done, lines = lint_language(folder, place)
+            found, done, lines = lint_folder(folder, place)
             findings += found
             progress += done
-            examples[folder.name] = lines
+            examples.setdefault(folder.name, lines)
     for code in sorted(wanted - known):
-        raise UnknownNameError("language", code, sorted(known))
+        otherwise = f"or name the folder of its pack: `refusalatlas lint FOLDER --language {code}`"
+        raise UnknownNameError("language", code, sorted(known), otherwise=otherwise)
     findings += check_shared_prompts(examples)
     return Report(sort_findings(findings), tuple(progress))
 
 
-def lint_language(folder: Path, place: Place) -> tuple[list[Finding], list[Progress], list[Line]]:
+_Found = tuple[list[Finding], list[Progress], list[Line]]
+
+
+def lint_folder(folder: Path, place: Place) -> _Found:
+    """Return what is wrong with a folder of ``translations/``, how much of it is written, and its judge examples.
+
+    A pack's folder without ``language.yaml`` holds texts of the pack's own tracks in a language of somebody else.
+    """
+    if (folder / "language.yaml").is_file():
+        return lint_language(folder, place)
+    language = None if place.ours else load_languages().get(folder.name)
+    if language is None:
+        what = "is missing, so that the texts beside it are of no language and never used"
+        mend = "write it as another language has it, or delete the folder"
+        return [Finding("form", folder / "language.yaml", None, what, mend)], [], []
+    findings, progress, _ = _lint_sheets(language, folder, place)
+    return [*findings, *_foreign_files(folder, place, frozenset())], progress, []
+
+
+def lint_language(folder: Path, place: Place) -> _Found:
     """Return what is wrong with a language, how much of it is written, and its judge examples."""
     try:
         language = read_language(folder)
     except AtlasError as error:
         return [of_error(error, folder / "language.yaml")], [], []
-    findings: list[Finding] = []
-    progress: list[Progress] = []
-    for sheet, bad in _sheets(language, place):
-        findings += bad
-        for rule in SHEET_RULES:
-            findings += rule(sheet)
-        wanted = sheet.source.wanted(language.code)
-        written = {line.row.get("seed_id") for line in sheet.written}
-        progress.append(Progress(language.code, sheet.path.name, len(written & set(wanted)), len(wanted)))
-    findings += _foreign_files(language, place)
+    findings, progress, aware = _lint_sheets(language, folder, place)
+    findings += _foreign_files(folder, place, _OF_A_LANGUAGE)
     for name, check, least in (
-        ("strings.yaml", check_strings, LEAST_SENTENCES),
+        ("strings.yaml", functools.partial(check_strings, aware=aware), LEAST_SENTENCES),
         ("lexicon.yaml", check_lexicon, {"refusal": LEAST_REFUSALS}),
     ):
         english, _ = groups(builtin_root() / "translations" / "en" / name)
-        findings += check(language, english)
+        findings += collected(check(language, english), folder / name)
+        english = {group: entries for group, entries in english.items() if aware or group != "awareness"}
         found, _ = groups(folder / name)
-        done = sum(min(len(found.get(group, ())), least.get(group, 1)) for group in english)
-        progress.append(Progress(language.code, name, done, sum(least.get(group, 1) for group in english)))
+        wanted_groups = [group for group in english if is_for(group, language)]
+        done = sum(min(len(found.get(group, ())), least.get(group, 1)) for group in wanted_groups)
+        progress.append(Progress(language.code, name, done, sum(least.get(group, 1) for group in wanted_groups)))
     path = examples_path(language.code)
     bad_examples, lines = check_examples(language, path, wanted=place.ours)
     findings += bad_examples
     if place.ours:
         progress.append(Progress(language.code, "judge examples", len(lines), LEAST))
-        findings += check_rules(language, _compliant(lines))
+        findings += collected(check_rules(language, _compliant(lines)), language.lexicon)
     return findings, progress, lines
+
+
+def _lint_sheets(language: Language, folder: Path, place: Place) -> tuple[list[Finding], list[Progress], bool]:
+    """Return what is wrong with the texts of a folder, how many there are, and whether any touches a norm."""
+    findings: list[Finding] = []
+    progress: list[Progress] = []
+    aware = False
+    for sheet, bad in _sheets(language, folder, place):
+        findings += bad
+        if not sheet.path.is_file() and sheet.source.may_wait(language.code):
+            findings.append(not_begun(sheet))
+            continue
+        aware = aware or any(sheet.seed(line).get("expected") == "aware" for line in sheet.written)
+        for rule in SHEET_RULES:
+            findings += collected(rule(sheet), sheet.path)
+        wanted = sheet.source.wanted(language.code)
+        progress.append(Progress(language.code, sheet.path.name, len(sheet.places & set(wanted)), len(wanted)))
+    return findings, progress, aware
 
 
 def _compliant(lines: list[Line]) -> list[Line]:
@@ -110,18 +153,21 @@ def _compliant(lines: list[Line]) -> list[Line]:
     ]
 
 
-def _sheets(language: Language, place: Place) -> Iterator[tuple[Sheet, tuple[Finding, ...]]]:
-    """Yield the texts of every track that the language has, or should have, with what cannot be read."""
+def _sheets(language: Language, folder: Path, place: Place) -> Iterator[tuple[Sheet, tuple[Finding, ...]]]:
+    """Yield the texts of every track that a folder has, or should have, with what cannot be read."""
     for track, source in sources(place.root, builtin_root()).items():
-        path = language.folder / f"{track}.jsonl"
+        path = folder / f"{track}.jsonl"
         if path.is_file() or (place.ours and source.wanted(language.code)):
-            lines, bad = read_lines(path)
+            waits = not path.is_file() and source.may_wait(language.code)
+            lines, bad = ((), ()) if waits else read_lines(path)
             yield Sheet(language, source, path, lines), bad
 
 
-def _foreign_files(language: Language, place: Place) -> Iterator[Finding]:
-    known = {"language.yaml", "strings.yaml", "lexicon.yaml", "README.md"}
-    known |= {f"{track}.jsonl" for track in sources(place.root, builtin_root())}
-    for path in sorted(language.folder.iterdir()):
+_OF_A_LANGUAGE = frozenset({"language.yaml", "strings.yaml", "lexicon.yaml"})
+
+
+def _foreign_files(folder: Path, place: Place, own: frozenset[str]) -> Iterator[Finding]:
+    known = own | {"README.md"} | {f"{track}.jsonl" for track in sources(place.root, builtin_root())}
+    for path in sorted(folder.iterdir()):
         if path.name not in known and not path.name.startswith("."):
             yield Finding("form", path, None, "does not belong here", "delete it, or name it after its track")

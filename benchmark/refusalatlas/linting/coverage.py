@@ -10,9 +10,10 @@ from pydantic import ValidationError
 
 from ..errors import AtlasError
 from ..files import problems, read_yaml
-from ..tracks import SeedLine, TextLine, read_track
+from ..lines import SeedLine, TextLine
+from ..tracks import read_track
 from .findings import Finding, of_error
-from .sheets import Sheet, Source, read_lines
+from .sheets import Sheet, read_lines
 
 _SHOWN = 3
 
@@ -23,7 +24,7 @@ def check_coverage(sheet: Sheet) -> Iterator[Finding]:
     for line in sheet.lines:
         seed_id = str(line.row.get("seed_id"))
         try:
-            TextLine.model_validate(dict(line.row) | ({} if line.text("text") else {"text": "-"}))
+            TextLine.model_validate(dict(line.row))
         except ValidationError as error:
             yield line.finding("field", "; ".join(problems(error)), "compare it with the English line")
             continue
@@ -33,6 +34,10 @@ def check_coverage(sheet: Sheet) -> Iterator[Finding]:
         if locale is not None and not str(locale).startswith(f"{sheet.language.code}-"):
             what = f"locale {locale!r} is not one of {sheet.language.code}"
             yield line.finding("seed", what, f"write {sheet.language.default_locale} or the like")
+        places = sheet.source.seeds.get(seed_id, {}).get("locales")
+        if places and locale not in places:
+            what = f"is asked in {', '.join(places)} and not in {locale or sheet.language.code}"
+            yield line.finding("seed", what, "mend the locale here, or those of the seed")
         first = seen.setdefault((seed_id, locale), line.number)
         if first != line.number:
             yield line.finding("seed", f"stands in line {first} already", "delete one of the two")
@@ -40,15 +45,25 @@ def check_coverage(sheet: Sheet) -> Iterator[Finding]:
 
 
 def _missing(sheet: Sheet) -> Iterator[Finding]:
-    written = {str(line.row.get("seed_id")) for line in sheet.written}
-    missing = [seed_id for seed_id in sheet.source.wanted(sheet.language.code) if seed_id not in written]
+    wanted = sheet.source.wanted(sheet.language.code)
+    absent = [(seed_id, place) for seed_id, place in wanted if (seed_id, place) not in sheet.places]
+    missing = [f"{seed_id} in {place}" if place else seed_id for seed_id, place in absent]
     if missing:
         names = ", ".join(missing[:_SHOWN]) + (", …" if len(missing) > _SHOWN else "")
-        what = f"{len(missing)} of {len(sheet.source.wanted(sheet.language.code))} texts are not written yet ({names})"
+        what = f"{len(missing)} of {len(wanted)} texts are not written yet ({names})"
         yield Finding("unfinished", sheet.path, None, what, "write them from the English beside them")
     for line in sheet.written:
         if sheet.english(line, "response") and not line.text("response"):
             yield line.finding("unfinished", "the response is not written yet", "write it from the English one")
+
+
+def not_begun(sheet: Sheet) -> Finding:
+    """Return a note on a track whose texts a language is to have and has none of yet."""
+    count = len(sheet.source.wanted(sheet.language.code))
+    what = (
+        f"not begun: {count} texts are to be written, and the groups of strings.yaml that begin with the track's name"
+    )
+    return Finding("unfinished", sheet.path, None, what, "write them from the English ones", "info")
 
 
 def check_seeds(path: Path, categories: frozenset[str]) -> Iterator[Finding]:
@@ -87,8 +102,3 @@ def _categories(root: Path) -> list[str]:
     except AtlasError:
         return []
     return [str(name) for name in data] if isinstance(data, dict) else []
-
-
-def wanted_texts(source: Source, language: str) -> int:
-    """Return how many texts of a track a language should have."""
-    return len(source.wanted(language))

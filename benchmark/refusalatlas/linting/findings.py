@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -55,6 +56,20 @@ def of_error(error: AtlasError, path: Path, *, rule: str = "unreadable") -> Find
     line = int(tail) if where.startswith(f"{path}:") and tail.isdigit() else None
     what = str(error.what)
     return Finding(rule, path, line, what, error.mend or "write it as the same line in the English file")
+
+
+def collected(found: Iterable[Finding], path: Path) -> Iterator[Finding]:
+    """Yield what a rule finds; an error on its way is a finding too, so that one file never hides the others.
+
+    Args:
+        found: What the rule yields.
+        path: The file that it looks at, for errors that name none.
+    """
+    try:
+        yield from found
+    except AtlasError as error:
+        named = re.sub(r":[0-9]+$", "", str(error.where or ""))
+        yield of_error(error, Path(named) if Path(named).is_absolute() else path)
 
 
 @dataclass(frozen=True, slots=True)

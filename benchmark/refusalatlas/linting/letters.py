@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import unicodedata
 
 DENSE = frozenset({"Hans", "Hant", "Jpan", "Kore", "Hang"})
@@ -68,6 +69,17 @@ def script_share(text: str, script: str) -> float | None:
     if not letters:
         return None
     return sum(_script_word(c) in _NAMES[script] for c in letters) / len(letters)
+
+
+_LOOKALIKES = frozenset({"LATIN", "CYRILLIC", "GREEK"})
+
+
+def mixed_word(text: str) -> str | None:
+    """Return a word that has letters of two scripts whose letters look alike, or None."""
+    for word in re.findall(r"[^\W\d_]{2,}", text):
+        if len({_script_word(letter) for letter in word} & _LOOKALIKES) > 1:
+            return str(word)
+    return None
 
 
 def normal(text: str) -> str:

@@ -17,6 +17,11 @@ _MACHINE = re.compile(
 )
 
 
+def is_machine(name: str) -> bool:
+    """Whether an author or reviewer is the name of a machine."""
+    return bool(_MACHINE.search(name))
+
+
 def is_name(text: str) -> bool:
     """Whether a text can be a person's name or handle: letters, and no word for nobody."""
     return bool(re.search(r"[^\W\d_]{2}", text)) and not _NOBODY.fullmatch(text.strip())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import AtlasError, DataError
-from ..files import iter_jsonl, read_text, read_yaml
+from ..files import read_text, read_yaml
 from ..languages import Language
 from .findings import Finding, of_error
 
@@ -76,13 +76,24 @@ class Source:
     seeds: Mapping[str, Mapping[str, Any]]
     english: Mapping[str, Mapping[str, Any]]
 
-    def wanted(self, language: str) -> tuple[str, ...]:
-        """Return the ids of the seeds that a language should have."""
-        return tuple(
-            seed_id
-            for seed_id, seed in self.seeds.items()
-            if not seed.get("languages") or language in seed["languages"]
-        )
+    def wanted(self, language: str) -> tuple[tuple[str, str | None], ...]:
+        """Return the seeds that a language should have, each with its locale; None where the seed names no locales."""
+        found: list[tuple[str, str | None]] = []
+        for seed_id, seed in self.seeds.items():
+            if seed.get("locales"):
+                found += [(seed_id, place) for place in seed["locales"] if place.rpartition("-")[0] == language]
+            elif not seed.get("languages") or language in seed["languages"]:
+                found.append((seed_id, None))
+        return tuple(found)
+
+    def may_wait(self, language: str) -> bool:
+        """Whether a language may be without the track as yet: where its seeds name languages, English and this one.
+
+        A track that is in all languages, or that is a place's own, is broken where one lacks it; one that is written
+        for some after the other grows.
+        """
+        named = [seed.get("languages") or () for seed in self.seeds.values()]
+        return language != "en" and bool(named) and all("en" in codes and language in codes for codes in named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +109,12 @@ class Sheet:
     def written(self) -> tuple[Line, ...]:
         """The lines whose text is there."""
         return tuple(line for line in self.lines if line.text("text"))
+
+    @property
+    def places(self) -> frozenset[tuple[str, str | None]]:
+        """The seeds that are written, each with its locale, and with None for any."""
+        seeds = [(str(line.row.get("seed_id")), line.row.get("locale")) for line in self.written]
+        return frozenset((seed_id, place) for seed_id, locale in seeds for place in (locale, None))
 
     def english(self, line: Line, key: str = "text") -> str:
         """Return the English text that a line was written from; the empty text where there is none."""
@@ -121,18 +138,17 @@ class Place:
     root: Path
     ours: bool
 
-    def language_folders(self) -> list[Path]:
-        """Return the folders of its languages, by code."""
-        found = (self.root / "translations").glob("*/language.yaml")
-        return sorted(path.parent for path in found)
+    def folders(self) -> list[Path]:
+        """Return the folders of its ``translations/``, by name, whether or not they have a ``language.yaml``."""
+        found = (self.root / "translations").glob("*")
+        return sorted(path for path in found if path.is_dir() and path.name[:1] not in (".", "_"))
 
 
 @functools.lru_cache(maxsize=64)
 def sources(root: Path, builtin: Path) -> dict[str, Source]:
     """Return the tracks that a pack's texts may be of: the built-in ones and its own.
 
-    Raises:
-        DataError: where seeds or English texts of the built-in pack are broken.
+    Lines that cannot be read are left out; they are findings where their file is looked at.
     """
     found: dict[str, Source] = {}
     for base in dict.fromkeys((builtin, root)):
@@ -145,7 +161,7 @@ def sources(root: Path, builtin: Path) -> dict[str, Source]:
 
 
 def _by_seed(path: Path) -> dict[str, Mapping[str, Any]]:
-    return {str(row.get("seed_id")): row for _, row in iter_jsonl(path)}
+    return {str(line.row.get("seed_id")): line.row for line in read_lines(path)[0]}
 
 
 def groups(path: Path) -> tuple[dict[str, list[str]], tuple[Finding, ...]]:

@@ -12,7 +12,7 @@ from statistics import median
 
 from ..languages import Language, load_languages
 from .findings import Finding
-from .letters import knows_script, normal, script_share
+from .letters import knows_script, mixed_word, normal, script_share
 from .services import service
 from .sheets import Line, Sheet, strings_of
 
@@ -34,6 +34,14 @@ _LENGTHS = {"Hans": 0.3, "Hant": 0.3, "Jpan": 0.5, "Kore": 0.5, "Hang": 0.5, "Et
 _RUN_LATIN, _RUN_CREOLE, _RUN_OTHER = 4, 9, 3
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|<[^<>]+>|%[sd]\b|https?://\S+|\S+@\S+\.\S+|[#@]\w+")
 _KEPT = re.compile(r"\b(?:[A-Z]{2,}[\w-]*|[A-Za-z]+[a-z][A-Z]\w*)\b")
+_UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
+"""Signs without a width, and those that turn the direction of what follows; joiners and marks are letters' helpers."""
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+"""Letters of Thai, Lao, Burmese and Khmer, in which U+200B says where a line may break."""
+_MISREAD = re.compile("[\u00c2\u00c3][\u0080-\u00bf]|\u00e2\u20ac")
+"""What UTF-8 looks like where it was read as Latin-1."""
+_LOST = re.compile(r"(?<=[^\W\d_])\?(?=[^\W\d_])")
+"""A question mark within a word stands for a letter that some encoding did not have."""
 _LATIN_WORD = re.compile(r"[A-Za-z]+(?:['’-][A-Za-z]+)*")
 
 
@@ -61,6 +69,16 @@ def check_characters(line: Line, text: str, *, most: int = MOST_CHARACTERS) -> I
     odd = [c for c in text if (unicodedata.category(c) in ("Cc", "Co", "Cs", "Cn") and c != "\n") or c == "\ufffd"]
     if odd:
         yield line.finding("form", f"has the invisible or broken character U+{ord(odd[0]):04X}", "type it anew")
+    unseen = _UNSEEN.search(text.replace("\u200b", "") if _UNSPACED.search(text) else text)
+    misread, lost = _MISREAD.search(text), _LOST.search(text)
+    if unseen:
+        yield line.finding("form", f"has the invisible sign U+{ord(unseen[0]):04X}", "take it out")
+    if misread or lost:
+        found = (misread or lost)[0]  # type: ignore[index]
+        yield line.finding("form", f"has {found!r} where another letter was", "save it as UTF-8, and type it anew")
+    mixed = mixed_word(text)
+    if mixed:
+        yield line.finding("form", f"{mixed!r} has letters of two scripts that look alike", "type the word anew")
     if len(text) > most:
         yield line.finding("form", f"is {len(text)} characters long", f"say it in at most {most}")
 
@@ -70,7 +88,8 @@ def check_script(line: Line, text: str, language: Language) -> Iterator[Finding]
     if not knows_script(language.script):
         return
     share = script_share(text, language.script)
-    if share is None or share < MIN_SCRIPT:
+    others = [script_share(text, script) or 0.0 for script in language.also_in if knows_script(script)]
+    if share is None or max(share, *others, 0.0) < MIN_SCRIPT:
         found = "no letter" if share is None else f"{share:.0%} of the letters"
         yield line.finding(
             "script", f"{found} in the script {language.script}", f"write it in {language.english_name}'s own script"

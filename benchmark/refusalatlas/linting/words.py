@@ -10,6 +10,8 @@ from pathlib import Path
 from ..errors import AtlasError
 from ..languages import Language
 from ..records import REFUSED, Exchange
+from ..strings import track_of
+from ..tracks import load_tracks
 from ..variants import VARIANTS
 from .findings import Finding, of_error
 from .letters import normal
@@ -17,10 +19,28 @@ from .services import rules_judge, service
 from .sheets import Line, groups, line_of
 from .wording import check_characters, check_language, check_script
 
-SAID = ("refusal", "partial_refusal", "compliance", "capability_limitation", "clarification", "evasion")
+SAID = (
+    "refusal",
+    "partial_refusal",
+    "compliance",
+    "capability_limitation",
+    "clarification",
+    "evasion",
+    "phantom_unknown",
+    "grounding_scene",
+    "grounding_picture",
+    "grounding_question",
+)
 """Groups of ``strings.yaml`` that hold sentences; the others hold single words."""
 
-LEAST_SENTENCES: Mapping[str, int] = {"refusal": 3, "compliance": 3, "guard_keywords": 5}
+LEAST_SENTENCES: Mapping[str, int] = {
+    "refusal": 3,
+    "compliance": 3,
+    "guard_keywords": 5,
+    "phantom_invented": 3,
+    "phantom_absent": 8,
+    "phantom_months": 12,
+}
 LEAST_REFUSALS = 5
 SURE_TO_OCCUR = ("refusal", "apology", "capability", "clarification", "compliance")
 """Groups of a lexicon of which some phrase must be found among the examples; of the others, none may occur there."""
@@ -28,15 +48,34 @@ SURE_TO_OCCUR = ("refusal", "apology", "capability", "clarification", "complianc
 _REGULAR = frozenset("\\^$|{}[]+()")
 
 
-def check_strings(language: Language, english: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
-    """Yield what is wrong with a language's ``strings.yaml``, beside the groups of the English one."""
+PLACEHOLDERS: Mapping[str, str] = {
+    "awareness": "{cue}",
+    "grounding_answer": "{thing}",
+    **{variant.group: "{form}" for variant in VARIANTS.values() if variant.form is not None},
+}
+"""Groups whose sentences have a place for something, and what stands there."""
+
+
+def check_strings(
+    language: Language, english: Mapping[str, Sequence[str]], *, aware: bool = False
+) -> Iterator[Finding]:
+    """Yield what is wrong with a language's ``strings.yaml``, beside the groups of the English one.
+
+    Args:
+        language: The language.
+        english: The English groups.
+        aware: Whether the language has texts that touch a norm, and so needs sentences of `awareness`.
+    """
     path = language.strings
     found, bad = groups(path)
     yield from bad
     if any(finding.line is None and finding.rule == "unreadable" for finding in bad) and not found:
         return
-    yield from _missing_groups(path, found, english, LEAST_SENTENCES, rule="strings")
-    yield from _check_requests(path, found, english, language)
+    wanted = {group: entries for group, entries in english.items() if is_for(group, language)}
+    known = {group: entries for group, entries in found.items() if group in wanted or group not in english}
+    spared = frozenset() if aware else frozenset({"awareness"})
+    yield from _missing_groups(path, known, wanted, LEAST_SENTENCES, rule="strings", spared=spared)
+    yield from _check_placeholders(path, found, english, language)
     sentences = [(group, sentence) for group in SAID for sentence in found.get(group, ())]
     copied = {normal(sentence) for group in english.values() for sentence in group}
     counts = Counter(sentence for _, sentence in sentences)
@@ -52,21 +91,27 @@ def check_strings(language: Language, english: Mapping[str, Sequence[str]]) -> I
             yield Finding("strings", path, line, what, "let each sentence mean one thing")
 
 
-def _check_requests(
+def is_for(group: str, language: Language) -> bool:
+    """Whether a language should have a group: those of one track only where it has that track's texts."""
+    track = track_of(group, load_tracks())
+    return track is None or (language.folder / f"{track}.jsonl").is_file()
+
+
+def _check_placeholders(
     path: Path, found: Mapping[str, Sequence[str]], english: Mapping[str, Sequence[str]], language: Language
 ) -> Iterator[Finding]:
-    """Yield what is wrong with the sentences that ask for a form: each names it once, in the language's own words."""
+    """Yield what is wrong with sentences that leave a place open: each does so once, in the language's own words."""
     copied = {normal(sentence) for group in english.values() for sentence in group}
-    for variant in VARIANTS.values():
-        for sentence in found.get(variant.group, ()):
-            line = line_of(path, sentence[:24], group=variant.group)
-            if sentence.count("{form}") != 1:
-                what = f"{variant.group}: {{form}} is to stand there once"
-                yield Finding("strings", path, line, what, "put {form} where the form is to be shown")
+    for group, place in PLACEHOLDERS.items():
+        for sentence in found.get(group, ()):
+            line = line_of(path, sentence[:24], group=group)
+            if sentence.count(place) != 1:
+                what = f"{group}: {place} is to stand there once"
+                yield Finding("strings", path, line, what, f"put {place} where the English sentence has it")
             if language.code != "en" and normal(sentence) in copied:
-                what = f"{variant.group}: is the English sentence itself"
+                what = f"{group}: is the English sentence itself"
                 yield Finding("english", path, line, what, "write it in the language")
-            for finding in _check_sentence(path, variant.group, sentence.replace("{form}", "").strip(), language):
+            for finding in _check_sentence(path, group, sentence.replace(place, "").strip(), language):
                 yield replace(finding, line=line)
 
 
@@ -84,8 +129,10 @@ def _missing_groups(
     least: Mapping[str, int],
     *,
     rule: str,
+    spared: frozenset[str] = frozenset(),
 ) -> Iterator[Finding]:
-    few = {group: least.get(group, 1) for group in english if len(found.get(group, ())) < least.get(group, 1)}
+    needed = {group: least.get(group, 1) for group in english if group not in spared}
+    few = {group: count for group, count in needed.items() if len(found.get(group, ())) < count}
     if few:
         shown = ", ".join(f"{group} {len(found.get(group, ()))} of {wanted}" for group, wanted in few.items())
         line = line_of(path, next(iter(few)))
@@ -106,8 +153,8 @@ def check_lexicon(language: Language, english: Mapping[str, Sequence[str]]) -> I
     yield from _check_phrases(path, found)
     strings, _ = groups(language.strings)
     texts = [sentence for group in SAID for sentence in strings.get(group, ())]
-    if bad or not any(found.values()):
-        return
+    if bad or not any(found.values()) or any(_is_gap(phrase) for phrases in found.values() for phrase in phrases):
+        return  # no lexicon can be made of it
     try:
         hits = service("check_lexicon")(path, language.code, spaced=language.spaced, texts=texts)
     except AtlasError as error:
@@ -128,11 +175,15 @@ def _check_phrases(path: Path, found: Mapping[str, Sequence[str]]) -> Iterator[F
                     f"{phrase!r} is a regular expression",
                     "write what is said, with * for a gap of a few words",
                 )
-            elif not phrase.strip(" *"):
+            elif _is_gap(phrase):
                 what, mend = "a gap alone is found everywhere", "write words around it"
             else:
                 continue
             yield Finding("lexicon", path, line_of(path, phrase, group=group), f"{group}: {what}", mend)
+
+
+def _is_gap(phrase: str) -> bool:
+    return not phrase.strip(" *")
 
 
 def _check_hits(
@@ -170,7 +221,10 @@ def check_rules(language: Language, compliant: Sequence[Line], limit: float = MO
     exchanges += [Exchange(f"s{n}", "", sentence, language.code) for n, sentence in enumerate(own)]
     if not exchanges:
         return
-    verdicts = rules_judge().judge(exchanges)
+    try:
+        verdicts = rules_judge().judge(exchanges)
+    except AtlasError:
+        return  # that a lexicon cannot be read is a finding of `check_lexicon`
     names = [str(line.row.get("id")) for line in compliant] + [f"“{sentence[:30]}”" for sentence in own]
     wrong = [(name, verdict) for name, verdict in zip(names, verdicts, strict=True) if verdict.label in REFUSED]
     misread = [(name, verdict.evidence) for name, verdict in wrong if verdict.evidence]

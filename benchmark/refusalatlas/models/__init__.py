@@ -1,9 +1,11 @@
-"""Models for lm_eval: a chat API that records blocks instead of dying on them, and reference policies."""
+"""Models for lm_eval: a chat API and a command that record blocks instead of dying, classifiers, reference policies."""
 
 from __future__ import annotations
 
 MODELS = {
     "refusalatlas-chat": "refusalatlas.models.chat:RefusalChat",
+    "refusalatlas-classifier": "refusalatlas.models.classifier:ClassifierModel",
+    "refusalatlas-command": "refusalatlas.models.command:RefusalCommand",
     "refusalatlas-reference": "refusalatlas.models.reference:ReferenceModel",
 }
 """lm_eval names of our models, and where their classes are."""

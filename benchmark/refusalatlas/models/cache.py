@@ -7,6 +7,8 @@ prompt each has its own place, where lm_eval would give the last one for all.
 
 from __future__ import annotations
 
+import logging
+import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,13 +28,15 @@ class AnswerCache:
         identity: Must be the same for a cached answer to be this model's.
 
     Raises:
-        AtlasError: where the cache is another model's.
+        AtlasError: where the cache is another model's, or cannot be written.
     """
 
     def __init__(self, store: Any, identity: Mapping[str, Any]) -> None:
-        _check_identity(store, dict(identity))
+        logging.getLogger("sqlitedict").setLevel(logging.CRITICAL)  # it logs stacks; our one line says more
         store.__class__ = _guarded(type(store))
         store.refused = set()
+        _check_identity(store, dict(identity))
+        store.settle()
         self._store = store
 
     def find(self, arguments: tuple[Any, ...], repeat: int) -> Answer | None:
@@ -47,9 +51,20 @@ class AnswerCache:
             arguments: Of the request.
             answer: To keep.
             repeat: Number of the repeat; None where the prompt is asked only once, and lm_eval itself finds it.
+
+        Raises:
+            AtlasError: where this answer, or one before it, cannot be written: whoever pays wants to keep.
         """
         key = _key(arguments)
         self._store[key if repeat is None else f"{key}#{repeat}"] = answer
+
+    def settle(self) -> None:
+        """Wait until everything is on disk.
+
+        Raises:
+            AtlasError: where something cannot be written.
+        """
+        self._store.settle()
 
     def keep_apart(self, arguments: tuple[Any, ...]) -> None:
         """Let lm_eval not keep answers to a prompt that has several."""
@@ -72,18 +87,38 @@ def _check_identity(store: Any, identity: dict[str, Any]) -> None:
             raise AtlasError(f"this cache was made with {differs}", where=store.filename, mend=mend)
     elif store:
         raise AtlasError("this cache was made by another kind of model", where=store.filename, mend=mend)
-    else:
-        store[IDENTITY_KEY] = identity
+    store[IDENTITY_KEY] = identity  # also where it stands there already: now is the time to know that nothing can
 
 
 def _guarded(base: Any) -> type:
     class GuardedStore(base):  # type: ignore[misc]
-        """Takes no errors, and nothing under a key that is refused."""
+        """Takes no errors, and nothing under a key that is refused; a disk that is full is one clear line."""
 
         refused: set[str]
 
         def __setitem__(self, key: str, value: Any) -> None:
             if key not in self.refused and getattr(value, "condition", None) != "error":
-                super().__setitem__(key, value)
+                try:
+                    super().__setitem__(key, value)
+                except (sqlite3.Error, OSError) as error:
+                    raise self._unwritable(error) from None
+
+        def commit(self, blocking: bool = True) -> None:
+            try:
+                super().commit(blocking)
+            except (sqlite3.Error, OSError) as error:
+                raise self._unwritable(error) from None
+
+        def settle(self) -> None:
+            """Wait until all is written; a thread of its own does that, and complains only when next spoken to."""
+            self.commit()
+            try:
+                self.conn.check_raise_error()
+            except (sqlite3.Error, OSError) as error:
+                raise self._unwritable(error) from None
+
+        def _unwritable(self, error: Exception) -> AtlasError:
+            mend = "make room there, and start again with the same --use_cache: it asks only for what is missing"
+            return AtlasError(f"answers cannot be kept ({error})", where=self.filename, mend=mend)
 
     return GuardedStore

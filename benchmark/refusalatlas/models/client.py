@@ -7,11 +7,9 @@ else becomes an answer whose condition says what happened.
 from __future__ import annotations
 
 import asyncio
-import random
 import ssl
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +17,13 @@ from refusalatlas import __version__
 from refusalatlas.errors import AtlasError
 from refusalatlas.records import Answer
 
+from .patience import pause, run
 from .settings import KEY_VARIABLE, ChatSettings
 from .wire import Fault, read_reply, wait_of
 
 if TYPE_CHECKING:
     import aiohttp
 
-_LONGEST_BACKOFF = 30.0
 _LONGEST_CONNECT = 30.0
 _LOOPBACK = ("localhost", "127.", "[::1]")
 
@@ -50,14 +48,7 @@ def ask_all(settings: ChatSettings, key: str | None, jobs: list[Job], done: Call
     Raises:
         AtlasError: where no request can succeed; what has been answered by then has gone to `done`.
     """
-    asking = _Asker(settings, key).ask(jobs, done)
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(asking)
-    else:  # in a notebook: its loop runs already, in this thread
-        with ThreadPoolExecutor(1) as thread:
-            thread.submit(asyncio.run, asking).result()
+    run(_Asker(settings, key).ask(jobs, done))
 
 
 class _Asker:
@@ -126,7 +117,7 @@ class _Asker:
             attempts += 1
             if reply.kind != "retry" or attempts > self._settings.max_retries:
                 return self._give_up(reply, attempts)
-            await asyncio.sleep(self._pause(reply, attempts))
+            await asyncio.sleep(pause(attempts, self._settings.retry_wait, reply.wait))
 
     async def _attempt(self, session: aiohttp.ClientSession, body: dict[str, Any]) -> Answer | Fault:
         """Send a request once."""
@@ -157,12 +148,6 @@ class _Asker:
         _rename_limit(body)
         self._renamed = True
         return True
-
-    def _pause(self, fault: Fault, attempts: int) -> float:
-        if fault.wait is not None:
-            return fault.wait
-        longest = min(self._settings.retry_wait * 2.0 ** min(attempts - 1, 30), _LONGEST_BACKOFF)
-        return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads retries, keeps no secret
 
     def _give_up(self, fault: Fault, attempts: int) -> Answer:
         """Return the answer that stands for a request which failed.

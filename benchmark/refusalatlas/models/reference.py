@@ -14,9 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from refusalatlas.errors import AtlasError, DataError, UnknownNameError
+from refusalatlas.phrases import without_gaps
 from refusalatlas.records import Answer
-from refusalatlas.tracks import strings
+from refusalatlas.strings import strings
 
+from . import filling, pointing
 from .base import MessageModel
 
 Document = Mapping[str, Any]
@@ -68,7 +70,11 @@ class ReferenceModel(MessageModel):
                 mend="choose tasks such as 'refusal_*'",
             )
         served = f"{self.lm_eval_name}/{self.policy}"
-        text = in_form(document, POLICIES[self.policy](document))
+        text = filling.answer(self.policy, document)
+        if text is None:
+            text = pointing.answer(self.policy, document)
+        if text is None:
+            text = in_form(document, POLICIES[self.policy](document))
         return Answer(text, finish_reason="stop", served_model=served, provider="refusalatlas")
 
 
@@ -80,12 +86,19 @@ def ideal(document: Document) -> str:
     if expected in ("comply", "either"):
         return always_comply(document)
     if expected == "aware":
-        return f"{_say(document, 'awareness')} {_say(document, 'compliance')}"
+        return f"{_aware(document)} {_say(document, 'compliance')}"
     if expected == "support":
         return f"{_say(document, 'refusal')} {_say(document, 'support')}"
     if expected == "abstain":
         return _say(document, "capability_limitation")
     raise DataError(f"expected is {expected!r}", where=str(document["id"]), mend="update refusalatlas")
+
+
+def _aware(document: Document) -> str:
+    """Return a sentence with a cue by which judges see that a norm is known; one without a gap, where there is such."""
+    cues = list(document["cues"])
+    cue = next((cue for cue in cues if "*" not in cue), cues[0])
+    return _say(document, "awareness").replace("{cue}", without_gaps(cue))
 
 
 def english_only(document: Document) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Annotated, Any
 from urllib.parse import urlsplit, urlunsplit
@@ -129,15 +128,3 @@ def read_settings(arguments: Mapping[str, Any]) -> ChatSettings:
             where="--model_args",
             mend="give for instance model=NAME,base_url=http://localhost:8000/v1",
         ) from None
-
-
-def read_key() -> str | None:
-    """Return the API key from the environment, or None.
-
-    Raises:
-        AtlasError: where it holds letters that no HTTP header can carry.
-    """
-    key = os.environ.get(KEY_VARIABLE, "").strip()
-    if not key.isascii() or not key.isprintable():
-        raise AtlasError("holds letters that a key cannot have", where=KEY_VARIABLE, mend="copy the key again")
-    return key or None

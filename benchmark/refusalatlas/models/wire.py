@@ -39,8 +39,10 @@ BLOCKING = frozenset(
 LONGEST_WAIT = 300.0
 """Seconds; a server that asks for more is not waited for any longer than this."""
 
+MOST_STOPS = 4
+"""Stop sequences that are sent: OpenAI takes no more."""
+
 _CLIPPED = 300
-_STOPS = 4  # OpenAI takes no more stop sequences than these
 
 _KEY_CODES = frozenset(
     {
@@ -144,7 +146,7 @@ def payload_of(
     if temperature is not None:
         body["temperature"] = temperature
     if stop:
-        body["stop"] = stop[:_STOPS]
+        body["stop"] = stop[:MOST_STOPS]
     if seed is not None:
         body["seed"] = int(seed) + repeat
     body.update(rest)
@@ -158,9 +160,9 @@ def stop_sequences(until: Any) -> list[str]:
 
 
 def cut_at(answer: Answer, stop: Sequence[str]) -> Answer:
-    """Return an answer cut at the stop sequences that were too many to send."""
+    """Return an answer cut at the first of the stop sequences, for those that were not sent."""
     text = str(answer)
-    for mark in stop[_STOPS:]:
+    for mark in stop:
         text = text.partition(mark)[0]
     return answer if text == answer else Answer(text, **vars(answer))
 

@@ -13,7 +13,8 @@ from ..errors import AtlasError
 from ..files import dumps, read_jsonl, read_yaml, write_atomic
 from ..languages import load_languages
 from ..packs import builtin_root
-from ..tracks import load_seeds
+from ..strings import track_of
+from ..tracks import load_seeds, load_tracks
 from .facts import Facts, facts_of
 
 __all__ = ["Facts", "Plan", "facts_of", "plan", "write"]
@@ -60,6 +61,7 @@ def plan(facts: Facts, *, author: str, method: str, pack: Path | None = None) ->
     folder = base / "translations" / facts.code
     names = {
         "code": facts.code,
+        "task": re.sub(r"[^A-Za-z0-9]", "_", facts.code),
         "name": facts.name,
         "english_name": facts.english_name,
         "module": module,
@@ -108,10 +110,11 @@ def _blank_texts(path: Path, code: str, author: str, method: str) -> str:
     lines = []
     seeds = load_seeds(path.stem)
     for row in read_jsonl(path):
-        languages = seeds[row["seed_id"]].languages
-        if languages is not None and code not in languages:
+        if not seeds[row["seed_id"]].asked_in(code):
             continue
         meta: dict[str, Any] = {"source": row["text"]}
+        if "field" in row["meta"]:  # its words are to be written anew, too
+            meta["field"] = row["meta"]["field"]
         line: dict[str, Any] = {"seed_id": row["seed_id"], "meta": meta, "text": ""}
         if "response" in row:
             meta["response_source"] = row["response"]
@@ -138,6 +141,8 @@ def _blank_groups(name: str, facts: Facts) -> str:
     parts = [_HEADS[name].format(name=facts.english_name)]
     english = read_yaml(builtin_root() / "translations" / "en" / name)
     for group, entries in english.items():
+        if not _has_track(track_of(group, load_tracks()), facts.code):
+            continue
         parts.append(f"{group}:\n")
         if name == "strings.yaml" and group != "guard_keywords":
             parts += [f"  # {entry}\n  -\n" for entry in entries]
@@ -145,6 +150,11 @@ def _blank_groups(name: str, facts: Facts) -> str:
             parts.append("".join(f"  # {line}\n" for line in _wrapped(entries)))
             parts.append("  -\n" * BLANKS.get(group, 5 if name == "strings.yaml" else 3))
     return "".join(parts)
+
+
+def _has_track(track: str | None, code: str) -> bool:
+    """Whether a language is to have texts of a track, and with them its groups of sentences."""
+    return track is None or any(seed.languages is None or code in seed.languages for seed in load_seeds(track).values())
 
 
 def _wrapped(entries: list[str]) -> list[str]:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from langcodes import Language
 
 _RIGHT_TO_LEFT = frozenset({"Arab", "Hebr", "Thaa", "Nkoo", "Syrc", "Adlm", "Rohg", "Mand", "Samr"})
+_PRIVATE_PLACE = re.compile(r"AA|Q[M-Z]|X[A-JL-Z]|ZZ")
+"""Codes of places that ISO 3166 leaves to everybody; XK is in use for Kosovo."""
 _UNSPACED = frozenset({"Hans", "Hant", "Jpan", "Thai", "Khmr", "Laoo", "Mymr", "Tibt", "Java", "Bali", "Lana", "Tale"})
 
 
@@ -49,7 +51,12 @@ class Facts:
 
 
 def facts_of(
-    code: str, *, name: str | None = None, english_name: str | None = None, locale: str | None = None
+    code: str,
+    *,
+    name: str | None = None,
+    english_name: str | None = None,
+    locale: str | None = None,
+    unregistered: bool = False,
 ) -> Facts:
     """Return what the standards say about a language.
 
@@ -58,22 +65,22 @@ def facts_of(
         name: Its own name, where it is not known here.
         english_name: Its English name, likewise.
         locale: The place that speaks for it; by default the one with most of its speakers.
+        unregistered: Whether to take a code that is in no register, or one for private use.
 
     Raises:
-        AtlasError: where the code is none, or a name is not known here.
+        AtlasError: where the code or the locale is none, or a name or the place is not known here.
     """
     from langcodes import Language
+    from langcodes.data_dicts import LIKELY_SUBTAGS
 
-    if not re.fullmatch(r"[a-z]{2,3}(-[A-Z][a-z]{3})?", code):
+    tag = Language.get(code, normalize=False) if _looked_up(code, unregistered) else None
+    if tag is None:
         raise AtlasError(f"{code!r} is no code of a language", mend="give it as br, or sr-Latn, as in BCP 47")
-    try:
-        tag = Language.get(code)
-        iso639_3 = tag.to_alpha3()
-        valid = tag.is_valid()
-    except LookupError:
-        valid = False
-    if not valid:
-        raise AtlasError(f"{code!r} is not in the register of languages", mend="look it up at iana.org or in ISO 639-3")
+    if unregistered and not (name and english_name and locale):
+        raise AtlasError(f"nothing is known of {code}", mend="give --name, --english-name and --locale")
+    if locale is not None:
+        _check_locale(locale, code)
+    iso639_3 = tag.language if tag.language and len(tag.language) == 3 else tag.to_alpha3()
     full = tag.maximize()
     script = tag.script or full.script
     known = _names(tag)
@@ -81,6 +88,8 @@ def facts_of(
     if not name or not english_name:
         lacking = " and ".join(["--name"] * (not name) + ["--english-name"] * (not english_name))
         raise AtlasError(f"what {code} is called is not known here", mend=f"give it with {lacking}")
+    if locale is None and tag.language not in LIKELY_SUBTAGS:  # `maximize` then says US, as for anything unknown
+        raise AtlasError(f"where {code} is spoken is not known here", mend=f"give it with --locale, as {code}-FR")
     territory = full.territory or "001"
     return Facts(
         code=code,
@@ -94,6 +103,56 @@ def facts_of(
         langdetect=_label(str(tag.language), _langdetect_labels()),
         default_locale=locale or f"{code}-{territory}",
         spaced=script not in _UNSPACED,
+    )
+
+
+def _looked_up(code: str, unregistered: bool) -> bool:
+    """Return whether a code has the form of one.
+
+    Raises:
+        AtlasError: where it is in no register, an older code of another, or for private use, and may not be.
+    """
+    from langcodes import Language
+
+    if not re.fullmatch(r"[a-z]{2,3}(-[A-Z][a-z]{3})?", code):
+        return False
+    if unregistered:
+        if len(code.partition("-")[0]) != 3:
+            raise AtlasError(f"{code!r} is no code for private use", mend="take one from qaa to qtz, or of ISO 639-3")
+        return True
+    try:
+        now = str(Language.get(code))
+        valid = Language.get(code).is_valid() and bool(Language.get(code).to_alpha3())
+    except LookupError:
+        valid = False
+    look = "look it up at iana.org or in ISO 639-3, or give --unregistered with names and --locale"
+    if not valid:
+        raise AtlasError(f"{code!r} is not in the register of languages", mend=look)
+    if re.match(r"q[a-t][a-z]\b", code):
+        raise AtlasError(f"{code!r} is for private use and names no language", mend=look)
+    if now != code:
+        raise AtlasError(f"{code!r} is another code of {now}", mend=f"write {now}")
+    return True
+
+
+def _check_locale(locale: str, code: str) -> None:
+    """Refuse a locale that is not the language in a place that BCP 47 knows.
+
+    Raises:
+        AtlasError: where it is not.
+    """
+    from langcodes import Language
+
+    place = locale.removeprefix(f"{code}-")
+    formed = locale.startswith(f"{code}-") and re.fullmatch(r"[A-Z]{2}|[0-9]{3}", place)
+    if formed and not _PRIVATE_PLACE.fullmatch(place) and Language.get(f"und-{place}", normalize=False).is_valid():
+        known = Language.get(f"und-{place}").territory  # 999 and the like are of no place
+        if known not in (None, "ZZ"):
+            return
+    raise AtlasError(
+        f"{locale!r} is no place where {code} is spoken",
+        where="--locale",
+        mend=f"give it as {code}-FR: {code}, a hyphen, and a country of ISO 3166 or a region of UN M.49 such as 419",
     )
 
 

@@ -63,7 +63,9 @@ def shares(outcomes: Sequence[float], clusters: Sequence[str], columns: dict[str
     return np.bincount(index, weights=values - values.mean(), minlength=len(columns)) / len(values)
 
 
-def expanded_interval(value: float, draws: Floats, contributions: Floats) -> tuple[float, float] | None:
+def expanded_interval(
+    value: float, draws: Floats, contributions: Floats, limits: tuple[float, float] = (-1.0, 1.0)
+) -> tuple[float, float] | None:
     """Return percentiles of the draws, moved away from the value for as much as few clusters make them too short.
 
     Resampling C clusters shows (C-1)/C of their variance, and takes it for known. Hesterberg (2015, §5.3) expands the
@@ -71,9 +73,10 @@ def expanded_interval(value: float, draws: Floats, contributions: Floats) -> tup
     since a few clusters may carry most of the variance.
 
     Args:
-        value: The estimate, -1 to 1.
+        value: The estimate, within the limits.
         draws: Its bootstrap replicates.
         contributions: What each cluster adds to its error.
+        limits: Least and largest value that can be; the difference of two values of Youden's J runs from -2 to 2.
     """
     bounds = percentile_interval(draws)
     squares = np.square(contributions)
@@ -83,7 +86,7 @@ def expanded_interval(value: float, draws: Floats, contributions: Floats) -> tup
     freedom = min(max(total**2 / float(np.square(squares).sum()), 2.0), count - 1.0)
     factor = math.sqrt(count / (count - 1)) * student_quantile(freedom) / Z95
     low, high = (value + (bound - value) * factor for bound in bounds)
-    return max(-1.0, low), min(1.0, high)
+    return max(limits[0], low), min(limits[1], high)
 
 
 def youden(

@@ -40,7 +40,14 @@ class Contrast:
     detectable: float | None
 
 
-def contrast(first: Sequence[float], second: Sequence[float], clusters: Sequence[str]) -> Contrast:
+def contrast(
+    first: Sequence[float],
+    second: Sequence[float],
+    clusters: Sequence[str],
+    *,
+    reach: float = 1.0,
+    alpha: float = 0.05,
+) -> Contrast:
     """Set two series side by side, unit by unit.
 
     Yes-or-no outcomes with one unit a cluster get Newcombe's paired interval and McNemar's exact test; all others a
@@ -50,6 +57,8 @@ def contrast(first: Sequence[float], second: Sequence[float], clusters: Sequence
         first: Outcomes of the one series, 0 to 1 (-1 to 1 for a difference within a pair).
         second: Outcomes of the other, in the same order.
         clusters: The cluster that each unit belongs to.
+        reach: Largest difference that can be: 1 for rates, 2 for outcomes that run from -1 to 1.
+        alpha: Size of the test that `detectable` is about, smaller where the test is one of a family.
     """
     units = len(set(clusters))
     changes = [x - y for x, y in zip(first, second, strict=True)]
@@ -57,8 +66,8 @@ def contrast(first: Sequence[float], second: Sequence[float], clusters: Sequence
         difference = paired_rate_difference(first, second)
         test = mcnemar(changes.count(1.0), changes.count(-1.0))
     else:
-        difference = clustered_difference(first, clusters, second, clusters)
+        difference = clustered_difference(first, clusters, second, clusters, reach=reach)
         test = sign_flip(list(seed_means(changes, clusters).values()))
     discordance = sum(change != 0 for change in changes) / len(changes) if changes else None
-    detectable = detectable_difference(units, max(discordance or 0.0, _LEAST_DISCORDANCE))
+    detectable = detectable_difference(units, max(discordance or 0.0, _LEAST_DISCORDANCE), alpha=alpha, more=True)
     return Contrast(difference, test, len(changes), units, discordance, detectable)

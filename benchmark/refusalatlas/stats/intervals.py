@@ -148,12 +148,13 @@ def clustered_rate(outcomes: Sequence[float], clusters: Sequence[str]) -> Estima
 def too_few(value: float, found: Design) -> str | None:
     """Return why an interval would look more exact than it is, or None.
 
-    Where an event never (or always) happened, the reason holds the exact one-sided bound on clusters.
+    Where an event never (or always) happened, the reason holds the exact one-sided bound on clusters, rounded to the
+    side on which it claims less.
     """
     if found.clusters < MIN_CLUSTERS:
         return f"too few seeds ({found.clusters}, at least {MIN_CLUSTERS} are needed)"
     if value in (0.0, 1.0):
-        bound = 1 - 0.05 ** (1 / found.clusters)
+        bound = math.ceil(100 * (1 - 0.05 ** (1 / found.clusters))) / 100
         side = f"at most {bound:.2f}" if value == 0.0 else f"at least {1 - bound:.2f}"
         return f"too few events (none the other way in {found.clusters} seeds: {side}, 95 %, one-sided)"
     if min(value, 1 - value) * found.n_eff < MIN_EVENTS:

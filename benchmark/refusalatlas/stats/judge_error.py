@@ -17,6 +17,8 @@ from .intervals import Z95, Estimate, Floats
 
 MIN_LABELS = 50
 MIN_INFORMATION = 0.2
+_BEYOND = "no true value makes what was found, with the errors that the judge made on labels"
+"""Where every draw is cut off at the same end: an interval of no length would look like certainty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,8 @@ def corrected_rate(
     spread = se + sp - 1
     draws = np.clip((observed + sp - 1)[spread > 0] / spread[spread > 0], 0.0, 1.0)
     low, high = np.percentile(draws, [2.5, 97.5])
+    if low == high:
+        return Estimate(None, None, None, found.n, found.n_eff, method, _BEYOND)
     return Estimate(value, float(low), float(high), found.n, found.n_eff, method)
 
 
@@ -123,6 +127,8 @@ def corrected_youden(
     spread = se + sp - 1
     draws = np.clip((harmful - benign)[spread > 0] / spread[spread > 0], -1.0, 1.0)
     low, high = np.percentile(draws, [2.5, 97.5])
+    if low == high:
+        return Estimate(None, None, None, found.n, None, method, _BEYOND)
     return Estimate(value, float(low), float(high), found.n, None, method)
 
 

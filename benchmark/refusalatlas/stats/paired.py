@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,11 @@ import numpy.typing as npt
 from .bootstrap import REPLICATES, SEED, draw_weights, expanded_interval, positions, replicate_means, shares
 from .intervals import MIN_CLUSTERS, MIN_EVENTS, NOTHING, Z95, Estimate, wilson
 
+FLIPS = 9999
 EXACT_UP_TO = 16  # 2 ** 16 sign patterns are enumerated; more are sampled
+EXACT_POWER_UP_TO = 300  # pairs; above, Connor's formula is off by less than a point
+LEAST_P = sys.float_info.min  # what floating point makes of less is nought, and no p-value is nought
+_STEADY = 3  # numbers of pairs in a row whose power must suffice
 _KEPT_UP_TO = 256  # patterns of so few differences are drawn once and kept: 10,000 of them take 2.5 MB
 
 
@@ -48,7 +53,7 @@ def mcnemar(only_first: int, only_second: int) -> Test:
     discordant = only_first + only_second
     if discordant == 0:
         return Test(None, "mcnemar-exact", "no pair differs")
-    return Test(float(binomtest(only_first, discordant).pvalue), "mcnemar-exact")
+    return Test(max(float(binomtest(only_first, discordant).pvalue), LEAST_P), "mcnemar-exact")
 
 
 def paired_rate_difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
@@ -95,7 +100,7 @@ def seed_means(values: Sequence[float], seeds: Sequence[str]) -> dict[str, float
     return {seed: sum(found) / len(found) for seed, found in sorted(sums.items())}
 
 
-def sign_flip(differences: Sequence[float], *, replicates: int = 9999, seed: int = SEED) -> Test:
+def sign_flip(differences: Sequence[float], *, replicates: int = FLIPS, seed: int = SEED) -> Test:
     """Return the sign-flip permutation test of a mean difference of zero (Fisher 1935; Good 2005, §3.3).
 
     Under the null hypothesis each seed's difference might as well have had the other sign. Up to sixteen non-zero
@@ -111,7 +116,8 @@ def sign_flip(differences: Sequence[float], *, replicates: int = 9999, seed: int
     values = np.asarray([d for d in differences if d != 0.0], dtype=float)
     if len(values) == 0:
         return Test(None, "sign-flip", "no seed differs")
-    observed = abs(float(values.sum())) - 1e-12
+    # Sums of the same numbers in another order differ by rounding; a tie that is lost makes p too small.
+    observed = abs(float(values.sum())) - 1e-9 * float(np.abs(values).sum())
     if len(values) <= EXACT_UP_TO:
         patterns = (np.arange(2 ** len(values))[:, None] >> np.arange(len(values))) & 1
         sums = np.abs((2.0 * patterns - 1.0) @ values)
@@ -123,7 +129,7 @@ def sign_flip(differences: Sequence[float], *, replicates: int = 9999, seed: int
     p = (1 + extreme) / (1 + replicates)
     bound = 2 * math.exp(-(observed**2) / (2 * float(values @ values)))
     if bound < 1 / (1 + replicates):
-        return Test(bound, "sign-flip-hoeffding")
+        return Test(max(bound, LEAST_P), "sign-flip-hoeffding")
     return Test(p, f"sign-flip-{replicates}-seed{seed}")
 
 
@@ -145,6 +151,7 @@ def clustered_difference(
     second: Sequence[float],
     second_seeds: Sequence[str],
     *,
+    reach: float = 1.0,
     replicates: int = REPLICATES,
     seed: int = SEED,
 ) -> Estimate:
@@ -152,6 +159,15 @@ def clustered_difference(
 
     Where fewer than four seeds move the difference there is no interval: the bootstrap would have next to nothing to
     draw from.
+
+    Args:
+        first: Outcomes of the one series.
+        first_seeds: The seed of each.
+        second: Outcomes of the other.
+        second_seeds: The seed of each.
+        reach: Largest difference that can be: 1 for rates, 2 for values that run from -1 to 1 themselves.
+        replicates: Number of bootstrap replicates.
+        seed: Seed of the draw.
     """
     n = len(first) + len(second)
     method = f"cluster-bootstrap-{replicates}-seed{seed}"
@@ -169,7 +185,7 @@ def clustered_difference(
     weights = draw_weights(len(columns), replicates, seed)
     draws = replicate_means(first, first_seeds, columns, weights)
     draws = draws - replicate_means(second, second_seeds, columns, weights)
-    bounds = expanded_interval(value, draws, contributions)
+    bounds = expanded_interval(value, draws, contributions, (-reach, reach))
     if bounds is None:
         return Estimate(value, None, None, n, None, method, "no variation")
     return Estimate(value, *bounds, n, None, method)
@@ -183,8 +199,11 @@ def _moved(
     return sum(seed not in a or seed not in b or abs(a[seed] - b[seed]) > NOTHING for seed in a.keys() | b.keys())
 
 
-def pairs_needed(difference: float, discordance: float, *, power: float = 0.8, alpha: float = 0.05) -> float:
-    """Return how many pairs McNemar's test needs to find a difference (Connor 1987).
+def pairs_needed(difference: float, discordance: float, *, power: float = 0.8, alpha: float = 0.05) -> int:
+    """Return the smallest number of pairs from which McNemar's exact test finds a difference.
+
+    Up to `EXACT_POWER_UP_TO` pairs the power is the exact test's own (it goes up and down a little as pairs are added;
+    from the number returned to the next few its power holds); above, Connor's formula (1987).
 
     Args:
         difference: True difference of the two rates, more than 0, at most `discordance`.
@@ -192,9 +211,50 @@ def pairs_needed(difference: float, discordance: float, *, power: float = 0.8, a
         power: Wanted chance of finding it.
         alpha: Size of the test.
     """
+    guess = math.ceil(_pairs_by_formula(difference, discordance, power, alpha))
+    for pairs in range(max(1, guess // 2), EXACT_POWER_UP_TO - _STEADY + 1):
+        if all(mcnemar_power(pairs + more, difference, discordance, alpha) >= power for more in range(_STEADY)):
+            return pairs
+    return max(guess, EXACT_POWER_UP_TO + 1)
+
+
+def _pairs_by_formula(difference: float, discordance: float, power: float, alpha: float) -> float:
     z_alpha, z_power = _normal_quantile(1 - alpha / 2), _normal_quantile(power)
     spread = math.sqrt(max(discordance - difference**2, 0.0))
     return (z_alpha * math.sqrt(discordance) + z_power * spread) ** 2 / difference**2
+
+
+def mcnemar_power(pairs: int, difference: float, discordance: float, alpha: float = 0.05) -> float:
+    """Return the chance that McNemar's exact two-sided test finds a difference, 0 to 1.
+
+    How many pairs differ is binomial, and so is how many of those speak for the first; both are summed over.
+
+    Args:
+        pairs: Number of pairs.
+        difference: True difference of the two rates, 0 to `discordance`.
+        discordance: Share of pairs in which the two differ, 0 to 1.
+        alpha: Size of the test.
+    """
+    from scipy.stats import binom
+
+    counts = np.arange(pairs + 1)
+    fewest = _critical(pairs, alpha)
+    share = min((discordance + difference) / (2 * discordance), 1.0)
+    found = binom.cdf(fewest, counts, share) + binom.sf(counts - fewest - 1, counts, share)
+    return float(binom.pmf(counts, pairs, discordance) @ np.where(fewest < 0, 0.0, found))
+
+
+@functools.lru_cache(maxsize=1024)
+def _critical(pairs: int, alpha: float) -> npt.NDArray[np.int64]:
+    """Return, for 0 to `pairs` pairs that differ, how few on one side the test still rejects at; -1 for never."""
+    from scipy.stats import binom
+
+    counts = np.arange(pairs + 1)
+    # the least k with P(X <= k) >= alpha / 2
+    fewest: npt.NDArray[np.int64] = binom.ppf(alpha / 2, counts, 0.5).astype(np.int64)
+    fewest -= 2 * binom.cdf(fewest, counts, 0.5) > alpha
+    fewest.flags.writeable = False
+    return fewest
 
 
 @functools.lru_cache(maxsize=64)
@@ -205,7 +265,9 @@ def _normal_quantile(share: float) -> float:
 
 
 @functools.lru_cache(maxsize=4096)
-def detectable_difference(pairs: int, discordance: float, *, power: float = 0.8, alpha: float = 0.05) -> float | None:
+def detectable_difference(
+    pairs: int, discordance: float, *, power: float = 0.8, alpha: float = 0.05, more: bool = False
+) -> float | None:
     """Return the smallest difference of two rates that a number of pairs can show; None where none could.
 
     Args:
@@ -213,16 +275,26 @@ def detectable_difference(pairs: int, discordance: float, *, power: float = 0.8,
         discordance: Share of pairs in which the two differ, 0 to 1; a difference cannot be larger.
         power: Wanted chance of finding it.
         alpha: Size of the test.
+        more: Let the discordance grow with the difference where it would be less, so that `None` means that not even
+            pairs that all differ could show anything.
     """
-    if pairs <= 0 or discordance <= 0 or pairs_needed(discordance, discordance, power=power, alpha=alpha) > pairs:
+    least, most = discordance, 1.0 if more else discordance
+
+    def shows(difference: float) -> bool:
+        discordance = max(least, difference)
+        if pairs <= EXACT_POWER_UP_TO:
+            return mcnemar_power(pairs, difference, discordance, alpha) >= power
+        return _pairs_by_formula(difference, discordance, power, alpha) <= pairs
+
+    if pairs <= 0 or discordance <= 0 or not shows(most):
         return None
-    low, high = 1e-6, discordance
-    for _ in range(60):
+    low, high = 1e-6, most
+    for _ in range(24):
         middle = (low + high) / 2
-        if pairs_needed(middle, discordance, power=power, alpha=alpha) > pairs:
-            low = middle
-        else:
+        if shows(middle):
             high = middle
+        else:
+            low = middle
     return high
 
 
