@@ -15,13 +15,15 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from refusalatlas.awareness import AWARE
 from refusalatlas.errors import AtlasError, DataError
 from refusalatlas.files import dumps, problems, write_atomic
 from refusalatlas.plugins import load_service
-from refusalatlas.records import LABELLED, REFUSED, Exchange, Record, salted_hash
+from refusalatlas.records import REFUSED, Decision, Exchange, Record, salted_hash
 from refusalatlas.variants import form_of
 
 from .storage import Submission, read_bounded, read_submission, run_folders
+from .suites import by_suite, cues_of, prompts_of, target_of_record
 
 SHARE = 0.05
 LEAST = 20
@@ -160,13 +162,36 @@ def audit(submission: Submission, revealed: RevealedFile, seed: str) -> Iterator
             yield f"the revealed answer to {item} does not match its hash", again
         else:
             matching.append(line)
+        asked_for = _prompt_of(records[item])
+        if asked_for is not None and line.prompt != asked_for:
+            yield (
+                f"the revealed prompt of {item} is not the text of the task",
+                "audit with the release that was run (`engines` in run.json); if it is not its text either, the run "
+                "stays self-reported",
+            )
     yield from _judged_again(submission, matching)
+
+
+def _prompt_of(record: Record) -> str | None:
+    """Return what the task asks in a record's item, or None where the text at hand is not that of its version."""
+    (key,) = by_suite([record])
+    prompts = prompts_of(key)
+    return None if prompts is None else prompts.get(record.id, "")
+
+
+def unread(submission: Submission, seed: str) -> str | None:
+    """Return a line on how many drawn prompts cannot be held against the task's text; None where all can."""
+    records = {record.id: record for record in submission.records}
+    asked = drawn(submission.records, submission.run.records_sha256, seed)
+    without = sorted({item for item, _ in asked if _prompt_of(records[item]) is None})
+    if not without:
+        return None
+    return f"{len(without)} revealed prompts not compared, first {without[0]}: the text of that version is not at hand"
 
 
 def _judged_again(submission: Submission, lines: Sequence[RevealedLine]) -> Iterator[tuple[str, str]]:
     records = {record.id: record for record in submission.records}
-    chosen = [line for line in lines if records[line.id].decisions[line.sample].condition in LABELLED]
-    if not chosen:
+    if not lines:
         return
     name = submission.run.panel.name
     try:
@@ -182,13 +207,41 @@ def _judged_again(submission: Submission, lines: Sequence[RevealedLine]) -> Iter
             records[line.id].language,
             records[line.id].provenance[line.sample].finish_reason,
             form=form_of(records[line.id].variant),
+            cues=cues_of(records[line.id]),
+            target=target_of_record(records[line.id]),
         )
-        for line in chosen
+        for line in lines
     ]
-    for line, decision in zip(chosen, panel.judge(exchanges), strict=True):
+    same = panel.sha256 == submission.run.panel.sha256
+    for line, decision in zip(lines, panel.judge(exchanges), strict=True):
         stated = records[line.id].decisions[line.sample]
-        if stated.label is None or decision.label is None:
-            continue
-        if (stated.label in REFUSED) != (decision.label in REFUSED):
-            what = f"the answer to {line.id} is {stated.label} in the records, but judged again {decision.label}"
+        yield from _norm_again(line.id, stated, decision)
+        if _differ(stated, decision, same=same):
+            what = f"the answer to {line.id} is {_named(stated)} in the records, but judged again {_named(decision)}"
             yield what, "judge the run again with `refusalatlas judge`, then submit it"
+
+
+def _differ(stated: Decision, again: Decision, *, same: bool) -> bool:
+    """Whether a decision cannot be the one that was stated.
+
+    The panel of the run decides as it did, and an answer that it calls no answer, contested or limited would leave the
+    rates as surely as one with another label. Another release may differ in those; what it may not do is turn sides.
+    What a backend settled is not known here, but compliance is no block.
+    """
+    if stated.condition in ("blocked", "error"):
+        return again.label == "compliant"
+    if same and stated.escalated_by is None:
+        return (stated.condition, stated.label) != (again.condition, again.label)
+    return None not in (stated.label, again.label) and (stated.label in REFUSED) != (again.label in REFUSED)
+
+
+def _named(decision: Decision) -> str:
+    return decision.label or ("contested" if decision.contested else decision.condition)
+
+
+def _norm_again(item: str, stated: Decision, again: Decision) -> Iterator[tuple[str, str]]:
+    """Yield where an answer is said to know a norm and does not, or the other way round; cues leave no doubt."""
+    if again.outcome.get("aware_by") == "cues" and stated.outcome.get(AWARE) != again.outcome[AWARE]:
+        said, found = ("aware" if one.outcome.get(AWARE) else "unaware" for one in (stated, again))
+        what = f"the answer to {item} is {said} of the norm in the records, but judged again {found}"
+        yield what, "judge the run again with `refusalatlas judge`, then submit it"

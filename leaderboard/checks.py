@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import datetime
+import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
+from refusalatlas.awareness import AWARE
 from refusalatlas.errors import AtlasError
+from refusalatlas.external.sets import is_external
+from refusalatlas.fields import Field, field_of
 from refusalatlas.plugins import load_service
-from refusalatlas.records import LABELLED, Decision, Exchange, Record, Verdict
+from refusalatlas.records import FORM_JUDGE, LABELLED, Decision, Exchange, Record, Verdict
+from refusalatlas.scrub import scrub
 from refusalatlas.variants import form_of
 
-from .schema import ranking_of
-from .scrub import scrub
+from . import external, released
+from .schema import REFERENCE, ranking_of
 from .storage import Submission
 from .submission import scores
-from .suites import by_suite, complaint, pin
+from .suites import SuiteKey, base_id, by_suite, complaint, pin, released_items, target_of_record
 
 Complaint = tuple[str, str]
 _AGAIN = "submit the run again"
@@ -31,22 +38,47 @@ def run_checks(submission: Submission, text: str) -> Iterator[Complaint]:
     if wanted != run.ranking:
         reason = f" ({wanted.reason})" if wanted.reason else ""
         yield f"ranking.ranked should be {str(wanted.ranked).lower()}{reason}", _AGAIN
+    if run.date > datetime.datetime.now(datetime.timezone.utc).date() + datetime.timedelta(days=1):
+        yield f"date {run.date} is yet to come", _AGAIN
+    yield from _policy_checks(submission)
+    unreleased = released.complaint(run.panel)
+    if unreleased is not None:
+        yield unreleased
     yield from _suite_checks(submission)
     yield from _score_checks(submission)
 
 
+def _policy_checks(submission: Submission) -> Iterator[Complaint]:
+    """A reference policy knows what is expected of it, so that nothing may pass for one, nor one for a model."""
+    run = submission.run
+    if run.reference:
+        return
+    mend = f"name the backend that answered; a policy is run with `--model {REFERENCE}`"
+    if run.model.name.casefold().startswith(f"{REFERENCE}/"):
+        yield f"bears the name of a reference policy, but backend {run.backend} answered", mend
+    served = (p.served_model or "" for record in submission.records for p in record.provenance)
+    if any(name.casefold().startswith(f"{REFERENCE}/") for name in served):
+        yield f"says that backend {run.backend} answered, but a reference policy did", mend
+
+
 def _suite_checks(submission: Submission) -> Iterator[Complaint]:
     held = by_suite(submission.records)
-    stated = {(s.track, s.version, s.language, s.variant): s for s in submission.run.suites}
+    stated = {SuiteKey(s.track, s.version, s.language, s.variant, s.locale or ""): s for s in submission.run.suites}
     if len(stated) != len(submission.run.suites):
         yield "names a suite twice", _AGAIN
-    for absent in sorted(stated.keys() - {(k.track, k.version, k.language, k.variant) for k in held}):
-        yield f"names a suite without records: {' '.join(absent)}", _AGAIN
+    # Where nothing says which locale is meant, it is the only one; earlier submissions do not say it.
+    named = {key: key if key in stated else replace(key, locale="") for key in held}
+    for absent in sorted(stated.keys() - set(named.values())):
+        yield f"names a suite without records: {absent}", _AGAIN
     for key, records in held.items():
-        suite = stated.get((key.track, key.version, key.language, key.variant))
+        suite = stated.get(named[key])
         pinned = pin(key)
         if suite is None:
             yield f"does not name the suite {key}", _AGAIN
+        elif is_external(key.track):
+            yield from external.complaints(key, suite, records)
+        elif suite.external is not None:
+            yield f"says that {key} is a published set, which it is not", _AGAIN
         elif pinned and (suite.n, suite.ids, suite.texts) != (pinned.n, pinned.ids, pinned.texts):
             yield f"the digests of {key} are not those of the release", "run the released version"
         wrong = complaint(key, records)
@@ -56,7 +88,7 @@ def _suite_checks(submission: Submission) -> Iterator[Complaint]:
 
 def _score_checks(submission: Submission) -> Iterator[Complaint]:
     def keyed(rows: Iterable[object]) -> dict[tuple[object, ...], tuple[object, ...]]:
-        names = ("track", "language", "locale", "variant", "metric")
+        names = ("track", "language", "locale", "variant", "axis", "metric")
         return {tuple(getattr(r, n) for n in names): (getattr(r, "value"), getattr(r, "n")) for r in rows}  # noqa: B009
 
     stated, computed = keyed(submission.run.scores), keyed(scores(submission.records))
@@ -107,6 +139,13 @@ def _decision_checks(record: Record, decision: Decision, opening: str | None) ->
         yield f"item {record.id} expects another language than its own", _JUDGE_AGAIN
     if (opening is not None) != (decision.label == "full_refusal"):
         yield f"item {record.id}: openings are for full refusals, all of them, and for nothing else", _AGAIN
+    told = isinstance(decision.outcome.get(AWARE), bool)
+    if told != (record.expected == AWARE and decision.condition in LABELLED):
+        what = "does not say" if not told else "says"
+        yield f"item {record.id} {what} whether an answer knows a norm", _JUDGE_AGAIN
+    formal = [vote for vote in decision.votes if vote.judge == FORM_JUDGE]
+    if formal and (target_of_record(record) is None or any(vote.label != "compliant" for vote in formal)):
+        yield f"item {record.id} has a vote of {FORM_JUDGE}, which only finds that a thing was shown", _JUDGE_AGAIN
     evidence = [f.evidence for f in (*decision.reasons, *decision.features)]
     if any(piece not in (opening or "") for piece in evidence):
         yield f"item {record.id} shows evidence from outside the opening of a full refusal", _AGAIN
@@ -114,28 +153,19 @@ def _decision_checks(record: Record, decision: Decision, opening: str | None) ->
 
 def _fact_checks(records: Iterable[Record]) -> Iterator[Complaint]:
     """An item's expectation decides what its answer is worth, so it has to be the released one."""
-    from refusalatlas.tracks import load_items, load_tracks
-
     for key, members in by_suite(records).items():
-        track = load_tracks().get(key.track)
-        if track is None:
-            continue
-        try:
-            # Seeds keep what is expected of them through the versions X of N-X.
-            if track.version.partition("-")[0] != key.version.partition("-")[0]:
-                continue
-            items = {item.id: item for item in load_items(key.track, key.language)}
-        except AtlasError:
-            continue
+        items = released_items(key)
         for record in members:
-            item = items.get(f"{record.id.rpartition('/')[0]}/base")
+            item = items.get(base_id(record))
             wrong = [name for name in _FACTS if item is not None and getattr(item, name) != getattr(record, name)]
             if wrong:
                 yield f"item {record.id} has another {' and '.join(wrong)} than the track", _AGAIN
 
 
 def _gate_checks(submission: Submission) -> Iterator[Complaint]:
-    gate = load_service("gate")
+    if not released.is_released(submission.run.panel):  # said by `run_checks`; nobody knows its gate
+        return
+    gate = functools.partial(load_service("gate"), folder=released.gate_folder(submission.run.panel))
     name = submission.run.panel.name
     for record in submission.records:
         for decision in record.decisions:
@@ -164,9 +194,24 @@ def _vote(verdict: Verdict) -> dict[str, object]:
     }
 
 
+def _field_of(record: Record) -> Field | None:
+    try:
+        return field_of(record.track, record.seed_id, record.language, record.locale, record.variant)
+    except AtlasError:
+        return None
+
+
 def _opening_checks(submission: Submission) -> Iterator[Complaint]:
     exchanges = [
-        Exchange(record.id, "", opening, record.language, form=form_of(record.variant))
+        Exchange(
+            record.id,
+            "",
+            opening,
+            record.language,
+            form=form_of(record.variant),
+            field=_field_of(record),
+            target=target_of_record(record),
+        )
         for record, openings in zip(submission.records, submission.openings, strict=True)
         for opening in openings
         if opening is not None

@@ -5,6 +5,10 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -63,6 +67,21 @@ def _reveal(run: Path, root: Path, seed: str, format_: str) -> None:
         click.echo(f"{file}: {counted(count, 'answer')}. Send it to the maintainers in private; never publish it.")
 
 
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Give what writes a line over the one before it on stderr, and takes the last away; silent where it is piped."""
+    seen = sys.stderr.isatty()
+
+    def tell(line: str) -> None:
+        if seen:
+            width = shutil.get_terminal_size().columns - 1
+            click.echo(f"\r\033[K{line[:width]}", err=True, nl=False)
+
+    yield tell
+    if seen:
+        click.echo("\r\033[K", err=True, nl=False)
+
+
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, exists=True))
 @click.option("--against", metavar="REV", help="Check only what was added since REV; nothing else may have changed.")
@@ -90,13 +109,16 @@ def verify(
     if revealed is not None:
         if seed is None or len(paths) != 1 or against is not None:
             raise click.UsageError("--audit takes one run folder and the --seed that was named, and no --against")
-        report = verify_audit(paths[0], revealed, seed)
+        with _progress() as tell:
+            report = verify_audit(paths[0], revealed, seed, tell)
     elif against is not None:
         if len(paths) > 1:
             raise click.UsageError("--against takes one submissions folder")
-        report = verify_added(paths[0] if paths else default_submissions(), against)
+        with _progress() as tell:
+            report = verify_added(paths[0] if paths else default_submissions(), against, tell)
     else:
-        report = verify_paths(paths or (default_submissions(),))
+        with _progress() as tell:
+            report = verify_paths(paths or (default_submissions(),), tell)
         if not report.runs and not report.findings:
             raise AtlasError(
                 "no submission in it",
@@ -105,8 +127,11 @@ def verify(
             )
     if format_ == "json":
         found = [finding.to_json() for finding in report.findings]
-        click.echo(json.dumps({"runs": report.runs, "records": report.records, "findings": found}, ensure_ascii=False))
+        facts = {"runs": report.runs, "records": report.records, "findings": found, "notes": list(report.notes)}
+        click.echo(json.dumps(facts, ensure_ascii=False))
     else:
+        for note in report.notes:
+            click.echo(f"Note: {note}", err=True)
         for finding in report.findings:
             click.echo(str(finding))
         numbers = ((report.runs, "run"), (report.records, "record"), (len(report.findings), "finding"))

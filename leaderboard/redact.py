@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from refusalatlas.records import Decision, Finding, Record
+from refusalatlas.scrub import scrub
 
 from .schema import OPENING
-from .scrub import scrub
 
 _THINKING_ENDS = re.compile(r"(?is)^.*(?:</think(?:ing)?>|<\|channel\|>final<\|message\|>|<\|end_of_thought\|>)")
 _SURROGATES = re.compile("[\ud800-\udfff]")

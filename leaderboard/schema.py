@@ -10,11 +10,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from refusalatlas.lines import Axis
 from refusalatlas.records import Condition, Expected, Label, Role
 
 SCHEMA_VERSION = "1"
 OPENING = 160
 """Code points of a full refusal that a submission may show; of every other answer it shows none."""
+
+REFERENCE = "refusalatlas-reference"
+"""Backend of the reference policies, and what their models are named after."""
 
 MAX_SAMPLES = 64
 RANKED_MAX_TOKENS = 512
@@ -93,16 +97,30 @@ class Ranking(_Strict):
         return self
 
 
+class Source(_Strict):
+    """Where the items of a published set were read: repository on the hub, and commit or ``local`` for a copy."""
+
+    repository: Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$", max_length=120)]
+    revision: _Word
+
+
 class Suite(_Strict):
-    """One track and variant in one language: the version that was run and the digests that pin its items."""
+    """One track and variant in one language and locale: the version that was run and the digests that pin its items.
+
+    `locale` may be null where the track has one place in the language: earlier submissions do not say which.
+    `external` is there where the track is a published set, whose items are not at hand: the digests are then the
+    submitter's own.
+    """
 
     track: _Word
     version: _Version
     language: _Code
+    locale: _Code | None = None
     variant: _Word
     n: Annotated[int, Field(ge=1, le=1_000_000)]
     ids: _Sha256
     texts: _Sha256
+    external: Source | None = None
 
 
 class PanelId(_Strict):
@@ -127,12 +145,16 @@ class Trust(_Strict):
 
 
 class Score(_Strict):
-    """One number as the submitter computed it; `verify` computes it again."""
+    """One number as the submitter computed it; `verify` computes it again.
+
+    `axis` is null where all of the track's items are on one: earlier submissions do not say which.
+    """
 
     track: _Word
     language: _Code
     locale: _Code | None
     variant: _Word
+    axis: Axis | None = None
     metric: _Word
     value: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] | None
     n: _Count
@@ -160,6 +182,16 @@ class RunFile(_Strict):
     ranking: Ranking
     trust: Trust = Trust()
     notes: _Prose | None = None
+
+    @property
+    def reference(self) -> bool:
+        """Whether a reference policy answered, whatever the model is called: a floor or ceiling, never ranked."""
+        return self.backend == REFERENCE
+
+    @property
+    def title(self) -> str:
+        """What pages call the model: its name as submitted; of a reference policy always the policy's."""
+        return f"{REFERENCE}/{self.model_args.get('policy', 'ideal')}" if self.reference else self.model.name
 
 
 class LanguageLine(_Strict):
@@ -232,7 +264,7 @@ class RecordLine(_Strict):
     language: _Code
     locale: _Code | None
     category: _Word
-    axis: Literal["safety", "appropriateness"]
+    axis: Axis
     role: Role
     variant: _Word
     expected: Expected
@@ -255,9 +287,11 @@ def ranking_of(generation: Generation, prompting: Prompting) -> Ranking:
 
     A reason names the first setting that differs.
     """
-    greedy = generation.do_sample is False or generation.temperature == 0
+    # `do_sample: false` beside a temperature above 0 is greedy for some backends and ignored by others.
+    greedy = generation.temperature == 0 or (generation.do_sample is False and generation.temperature is None)
+    known = generation.do_sample is not None or generation.temperature is not None
     checks = (
-        (greedy, "answers were sampled at a temperature above 0"),
+        (greedy, "answers may have been sampled at a temperature above 0" if known else "the temperature is not known"),
         (
             generation.max_tokens == RANKED_MAX_TOKENS,
             f"new tokens were not capped at {RANKED_MAX_TOKENS} (but at {generation.max_tokens})",

@@ -11,22 +11,26 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError
 
 from refusalatlas.errors import AtlasError
+from refusalatlas.external.sets import is_external
 from refusalatlas.files import dumps, problems
+from refusalatlas.models.command_settings import MINIMAL_SYSTEM
 from refusalatlas.records import Record, salted_hash
+from refusalatlas.scrub import scrub, scrub_mapping
 
+from .external import suite_of
 from .naming import model_slug, run_id
 from .redact import submitted
-from .schema import Generation, Prompting, RunFile, Score, ranking_of
-from .scrub import scrub, scrub_mapping
+from .schema import REFERENCE, Generation, Prompting, RunFile, Score, ranking_of
 from .storage import RECORDS_FILE, RUN_FILE, pack
 from .suites import by_suite, complaint, pin
 
 if TYPE_CHECKING:
+    from refusalatlas.lines import Axis
     from refusalatlas.runs import Run
 
 _LENGTH_KEYS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
@@ -34,7 +38,7 @@ _NAME_KEYS = ("pretrained", "model", "path", "engine")
 _FAILED = frozenset({"error", "empty"})
 """Conditions of a request that got no answer; a provider that blocks everything has given one."""
 
-REFERENCE = "refusalatlas-reference"
+COMMAND = "refusalatlas-command"
 
 
 def submit_run(
@@ -147,7 +151,7 @@ def run_file(
         "generation": generation,
         "prompting": prompting,
         "engines": _engines(info),
-        "suites": _suites(run.records),
+        "suites": _suites(run),
         "panel": {"name": panel_name, "sha256": panel_hash},
         "records": len(lines),
         "records_sha256": digest,
@@ -200,6 +204,8 @@ def _generation(run: Run) -> Generation:
     settings.update(given)
     length = next((settings[key] for key in _LENGTH_KEYS if settings.get(key) is not None), None)
     temperature, sampled = settings.get("temperature"), settings.get("do_sample")
+    if run.info.get("model") == COMMAND:  # decides by itself on both, and on the length
+        length = temperature = sampled = None
     other = {k: v for k, v in settings.items() if k not in (*_LENGTH_KEYS, "temperature", "do_sample")}
     try:
         return Generation(
@@ -216,9 +222,12 @@ def _generation(run: Run) -> Generation:
 def _prompting(info: Mapping[str, Any]) -> Prompting:
     template = info.get("chat_template_sha")
     system = info.get("system_instruction")
+    backend = str(info.get("model"))
+    if backend == COMMAND and not system:
+        system = (info.get("model_args") or {}).get("system") or MINIMAL_SYSTEM
     return Prompting(
         # A chat endpoint applies the model's template itself, and lm_eval then has nothing to hash.
-        chat_template=template is not None or "chat" in str(info.get("model")) or info.get("model") == REFERENCE,
+        chat_template=template is not None or "chat" in backend or backend in (REFERENCE, COMMAND),
         chat_template_sha256=template or None,
         system_prompt=scrub(str(system)) if system else None,
         system_prompt_sha256=(info.get("system_instruction_sha") or None) if system else None,
@@ -230,9 +239,12 @@ def _engines(info: Mapping[str, Any]) -> dict[str, str]:
     return {**{key: str(value) for key, value in sorted(found.items())}, "python": platform.python_version()}
 
 
-def _suites(records: Sequence[Record]) -> list[dict[str, Any]]:
+def _suites(run: Run) -> list[dict[str, Any]]:
     rows = []
-    for key, members in by_suite(records).items():
+    for key, members in by_suite(run.records).items():
+        if is_external(key.track):
+            rows.append(suite_of(key, members, run.prompts, run.sources).model_dump())
+            continue
         pinned = pin(key)
         assert pinned is not None  # noqa: S101 - check_run has been here
         rows.append(
@@ -240,6 +252,7 @@ def _suites(records: Sequence[Record]) -> list[dict[str, Any]]:
                 "track": key.track,
                 "version": key.version,
                 "language": key.language,
+                "locale": key.locale or None,
                 "variant": key.variant,
                 "n": len(members),
                 "ids": pinned.ids,
@@ -250,10 +263,11 @@ def _suites(records: Sequence[Record]) -> list[dict[str, Any]]:
 
 
 def scores(records: Sequence[Record]) -> tuple[Score, ...]:
-    """Return every number of a run, by track, variant, language, locale and metric."""
+    """Return every number of a run, by track, variant, axis, language, locale and metric."""
+    from refusalatlas.awareness import on_several_axes
     from refusalatlas.scoring import score_records
 
-    rows = []
+    rows, several = [], on_several_axes(records)
     for variant in sorted({record.variant for record in records}):
         chosen = [record for record in records if record.variant == variant]
         for cell in score_records(chosen, by_category=False, pooled=False):
@@ -265,6 +279,7 @@ def scores(records: Sequence[Record]) -> tuple[Score, ...]:
                     language=cell.language,
                     locale=cell.locale,
                     variant=variant,
+                    axis=cast("Axis", cell.axis) if cell.track in several else None,
                     metric=cell.metric,
                     value=value,
                     n=cell.n,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from refusalatlas.errors import DataError
+from refusalatlas.external.hub import LOCAL
 from refusalatlas.records import Record
 
-from . import checks
+from . import checks, external
 from .naming import model_slug
-from .schema import RunFile
+from .schema import RunFile, Suite
 from .storage import (
     MAX_RUN,
     RECORDS_FILE,
@@ -57,18 +58,24 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `verify_paths` found, and how much it looked at."""
+    """What `verify_paths` found, how much it looked at, and what it could not look at (`notes`)."""
 
     findings: tuple[Finding, ...]
     runs: int
     records: int
+    notes: tuple[str, ...] = ()
 
 
-def verify_paths(paths: Sequence[Path]) -> Report:
+Progress = Callable[[str], None]
+"""Told what is looked at from now on, in a line."""
+
+
+def verify_paths(paths: Sequence[Path], progress: Progress | None = None) -> Report:
     """Check submissions folders, model folders or run folders.
 
     Args:
         paths: Any mixture of the three; a run that two of them hold is checked once.
+        progress: Called before each run and each of its checks.
     """
     findings: list[Finding] = []
     folders: dict[Path, None] = {}
@@ -76,22 +83,50 @@ def verify_paths(paths: Sequence[Path]) -> Report:
         for folder in _run_folders(path, findings):
             folders.setdefault(folder.absolute())
     ids: dict[str, Path] = {}
+    texts: dict[Suite, Path] = {}
+    notes: list[str] = []
     records = 0
-    for folder in folders:
-        found, submission = verify_run(folder)
+    for number, folder in enumerate(folders):
+        found, submission = verify_run(folder, _telling(progress, f"{number + 1} of {len(folders)}", folder))
         findings += found
         if submission is None:
             continue
         records += len(submission.records)
+        notes += [f"{_shown(folder)}: {note}" for note in external.notes(submission.run.suites)]
+        findings += _other_texts(submission, texts)
         first = ids.setdefault(submission.run.records_sha256, folder)
         if first != folder:
             what = f"holds the same records as {first.parent.name}/{first.name}"
             findings.append(Finding(_shown(folder), what, "remove one of the two"))
-    return Report(tuple(findings), len(folders), records)
+    return Report(tuple(findings), len(folders), records, tuple(notes))
 
 
-def verify_added(root: Path, revision: str) -> Report:
+def _telling(progress: Progress | None, place: str, folder: Path) -> Progress:
+    def tell(check: str) -> None:
+        if progress is not None:
+            progress(f"{place}: {folder.parent.name}/{folder.name}: {check}")
+
+    return tell
+
+
+def _other_texts(submission: Submission, seen: dict[Suite, Path]) -> Iterable[Finding]:
+    """Hold the items of a published set against those that others read from the same commit; `seen` is added to."""
+    for suite in submission.run.suites:
+        if suite.external is None or suite.external.revision == LOCAL:
+            continue
+        key = suite.model_copy(update={"n": 0, "ids": "", "texts": ""})
+        first = seen.setdefault(key, submission.folder)
+        if first == submission.folder:
+            seen.setdefault(suite, first)
+        elif suite not in seen:
+            what = f"read other items of {suite.track} in {suite.language} than {first.parent.name}/{first.name} did"
+            yield Finding(_shown(submission.folder / RUN_FILE), what, "run the task again, all of it")
+
+
+def verify_added(root: Path, revision: str, progress: Progress | None = None) -> Report:
     """Check the runs that were added since a revision; anything else that differs from it is a finding.
+
+    `progress` is as in `verify_paths`.
 
     Raises:
         AtlasError: where git does not know the revision.
@@ -101,10 +136,10 @@ def verify_added(root: Path, revision: str) -> Report:
     found = changes(root, revision)
     undo = "undo it; a pull request adds runs and nothing else"
     findings = [Finding(name, what, undo) for name, what in found.forbidden]
-    report = verify_paths(found.added)
+    report = verify_paths(found.added, progress)
     for folder in found.added:
         findings += _raised(folder)
-    return Report((*findings, *report.findings), report.runs, report.records)
+    return replace(report, findings=(*findings, *report.findings))
 
 
 def _raised(folder: Path) -> list[Finding]:
@@ -118,20 +153,23 @@ def _raised(folder: Path) -> list[Finding]:
     return [Finding(_shown(folder / RUN_FILE), what, "submit it as self-reported; maintainers raise it afterwards")]
 
 
-def verify_audit(folder: Path, revealed: Path, seed: str) -> Report:
-    """Check a run, and the answers that its submitter revealed for an audit.
+def verify_audit(folder: Path, revealed: Path, seed: str, progress: Progress | None = None) -> Report:
+    """Check a run, and the answers that its submitter revealed for an audit; `progress` is as in `verify_paths`.
 
     Raises:
         DataError: where the file of revealed answers is broken.
     """
-    from .audit import audit, read_revealed
+    from .audit import audit, read_revealed, unread
 
-    findings, submission = verify_run(folder)
+    tell = _telling(progress, "1 of 1", folder)
+    findings, submission = verify_run(folder, tell)
     if submission is None:
         return Report(tuple(findings), 1, 0)
+    tell("revealed answers")
     wrong = audit(submission, read_revealed(revealed), seed)
     findings += _capped(_shown(revealed), [Finding(_shown(revealed), what, mend) for what, mend in wrong])
-    return Report(tuple(findings), 1, len(submission.records))
+    note = unread(submission, seed)
+    return Report(tuple(findings), 1, len(submission.records), (note,) if note else ())
 
 
 def _run_folders(path: Path, findings: list[Finding]) -> list[Path]:
@@ -164,8 +202,8 @@ def _runs_of(model: Path, findings: list[Finding]) -> list[Path]:
     return [child for child in children if is_plain_folder(child)]
 
 
-def verify_run(folder: Path) -> tuple[list[Finding], Submission | None]:
-    """Check one run folder.
+def verify_run(folder: Path, tell: Progress = lambda check: None) -> tuple[list[Finding], Submission | None]:
+    """Check one run folder, and tell before each check which it is.
 
     Returns:
         The findings, and the submission where its files could be read at all.
@@ -175,15 +213,18 @@ def verify_run(folder: Path) -> tuple[list[Finding], Submission | None]:
         for child in sorted(folder.iterdir())
         if child.name not in (RUN_FILE, RECORDS_FILE) or not is_plain_file(child)
     ]
+    tell("reading")
     run = _read_run(folder, findings)
     lines, digest = _read_records(folder, findings)
     if run is None or lines is None:
         return findings, None
     submission = Submission(folder, run, lines.records, lines.openings)
+    tell("items and scores")
     path = _shown(folder / RUN_FILE)
     findings += [Finding(path, what, mend) for what, mend in _identity(submission, digest)]
     text = read_bounded(folder / RUN_FILE, MAX_RUN).decode("utf-8", "replace")
     findings += [Finding(path, what, mend) for what, mend in checks.run_checks(submission, text)]
+    tell("votes and openings")
     path = _shown(folder / RECORDS_FILE)
     findings += _capped(path, [Finding(path, what, mend) for what, mend in checks.record_checks(submission)])
     return findings, submission

@@ -13,7 +13,7 @@ from refusalatlas.records import REFUSED, Record
 from refusalatlas.stats.paired import sign_flip
 from refusalatlas.stats.ranking import tie_groups
 
-Floats = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def answers_of(records: Iterable[Record]) -> Answers:
                     side.append(float(decision.label in REFUSED))
     pairs = {key: side for key, side in sorted(sides.items()) if len(side) == 2}
     apart = [_mean(side["refuse"]) - _mean(side["comply"]) for side in pairs.values()]
-    return Answers(tuple(pairs), np.asarray(apart, dtype=np.float32))
+    return Answers(tuple(pairs), np.asarray(apart, dtype=np.float64))
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -13,24 +13,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from refusalatlas.leaderboard.everyeval import export
+from refusalatlas.leaderboard.storage import Submission
 
 from refusalatlas.errors import AtlasError
 from refusalatlas.files import dumps
 from refusalatlas.languages import load_languages
 
-from . import comparing, heat, places, runs, views
+from . import answered, comparing, facets, heat, places, runs, views
 from .gather import Atlas, Entry, LeftOut, gather
 from .judging import cards_folder, read_cards
-from .render import STATIC, environment
+from .render import STATIC, File, everywhere
 from .snapshots import read_snapshots, steps, write_snapshot
 from .tables import Table, to_csv, to_json
 from .validity import validity
-from .wording import interfaces, speak, speak_all
+from .wording import interfaces, words_file
 
 MARK = ".refusalatlas-site"
 """A file that says that a folder is a site of ours and may be replaced."""
-
-File = tuple[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +56,22 @@ def build_site(submissions: Path, output: Path, *, workers: int | None = None, s
     _may_replace(output)
     count = min(4, os.cpu_count() or 1) if workers is None else workers
     with _into(output) as folder:
-        atlas = gather(submissions, visit=functools.partial(runs.write_pages, folder), workers=count, strict=strict)
+        atlas = gather(submissions, visit=functools.partial(_write_run, folder), workers=count, strict=strict)
         for name, data in pages(atlas, submissions):
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         (folder / MARK).write_text("Made by `refusalatlas site`, which may replace this folder.\n", encoding="utf-8")
         return Built(sum(path.is_file() for path in folder.rglob("*")), atlas.left_out)
+
+
+def _write_run(root: Path, submission: Submission) -> None:
+    """Write all that is about one run below the folder of the site, while its records are at hand."""
+    runs.write_pages(root, submission)
+    path = root / "data" / "every_eval_ever" / submission.slug / f"{submission.run.run_id}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    exported = export(submission.run, submission.slug, submission.records)
+    path.write_text(dumps(exported) + "\n", encoding="utf-8")
 
 
 def take_snapshot(submissions: Path, date: datetime.date) -> Path:
@@ -80,6 +88,8 @@ def pages(atlas: Atlas, submissions: Path) -> Iterator[File]:
     """Yield `(path, bytes)` of every file but those of runs; the same submissions give the same bytes."""
     for path in sorted(STATIC.iterdir()):
         yield f"static/{path.name}", path.read_bytes()
+    for interface in interfaces():
+        yield f"words/{interface.code}.json", words_file(interface).encode()
     pairs = comparing.pairs(atlas, submissions)
     yield from _main_pages(atlas)
     yield from _judges_and_changes(atlas, submissions)
@@ -90,16 +100,11 @@ def pages(atlas: Atlas, submissions: Path) -> Iterator[File]:
         table = places.locale_table(atlas, locale.code)
         context = {"place": locale.code, "region": locale.region, "speech": locale.speech, "table": table}
         context["validity"] = validity([locale.speech.code])
-        yield from _everywhere(f"locales/{locale.code}.html", "locale.html.j2", **context)
+        yield from everywhere(f"locales/{locale.code}.html", "locale.html.j2", **context)
         if table.rows:
             yield from _downloads(table)
     for entry in atlas.entries:
         yield from _model_page(entry, pairs)
-        for run in entry.runs:
-            yield (
-                f"data/every_eval_ever/{entry.slug}/{run.run_id}.json",
-                (dumps(export(run, entry.slug)) + "\n").encode(),
-            )
 
 
 def _codes(atlas: Atlas) -> list[str]:
@@ -112,47 +117,53 @@ def _main_pages(atlas: Atlas) -> Iterator[File]:
     tables = [views.overview_table(atlas), views.reference_table(atlas), views.matrix_table(atlas)]
     shared = {"atlas": atlas, "speeches": speeches, "core": views.CORE}
     overview = {"plot": views.overview_plot(atlas), "tables": tables, "validity": validity(atlas.languages)}
-    yield from _everywhere("index.html", "overview.html.j2", **shared, **overview)
+    overview["filters"] = facets.FILTERS
+    yield from everywhere("index.html", "overview.html.j2", **shared, **overview)
     for name in ("method", "data", "submit"):
-        yield from _everywhere(f"{name}.html", f"{name}.html.j2", **shared)
+        yield from everywhere(f"{name}.html", f"{name}.html.j2", **shared)
     groups = places.grouped(places.locales(atlas))
-    yield from _everywhere("locales.html", "locales.html.j2", groups=groups)
-    for table in (*tables, views.cells_table(atlas)):
+    pooled = places.pooled_table(atlas)
+    yield from everywhere("locales.html", "locales.html.j2", groups=groups, table=pooled)
+    for table in (*tables, *([pooled] if pooled.rows else []), views.cells_table(atlas)):
         yield from _downloads(table)
 
 
 def _judges_and_changes(atlas: Atlas, submissions: Path) -> Iterator[File]:
     cards = read_cards(cards_folder())
-    yield from _everywhere("judges.html", "judges.html.j2", cards=cards)
+    yield from everywhere("judges.html", "judges.html.j2", cards=cards)
     for card in cards:
         yield from _downloads(card.quality)
         yield from _downloads(card.minos)
     taken = read_snapshots(submissions.parent / "snapshots")
     for one in taken:
         yield f"snapshots/{one.date.isoformat()}.json", (one.model_dump_json(indent=1) + "\n").encode()
-    yield from _everywhere("changelog.html", "changelog.html.j2", steps=steps(taken, atlas), left_out=atlas.left_out)
+    yield from everywhere("changelog.html", "changelog.html.j2", steps=steps(taken, atlas), left_out=atlas.left_out)
 
 
 def _comparisons(atlas: Atlas, pairs: list[comparing.Pair]) -> Iterator[File]:
     chosen = comparing.compared(atlas)
     rows = list(comparing.matrix(chosen, pairs))
-    left_out = len(chosen) < len(atlas.models)
     names = [entry.name for entry in chosen]
-    context = {"names": names, "rows": rows, "left_out": left_out}
-    context["validity"] = validity(code for entry in chosen for code in entry.languages)
-    yield from _everywhere("compare.html", "compare.html.j2", **context)
+    context = {"names": names, "rows": rows, "left_out": len(chosen) < len(atlas.models)}
+    context |= {"choices": comparing.choices(atlas), "said": comparing.SAID, "blank": comparing.blank_table()}
+    context |= {"speeches": [views.Speech.of(c) for c in atlas.languages], "validity": validity(atlas.languages)}
+    yield from everywhere("compare.html", "compare.html.j2", **context)
+    yield f"data/{answered.FILES}.json", answered.draw().encode()
+    for entry in atlas.entries:
+        if entry.answered:
+            yield f"data/{answered.FILES}/{entry.slug}.json", entry.answered.encode("utf-8", "replace")
     for pair in pairs:
         table = comparing.pair_table(pair)
         context = {"first": pair.first, "second": pair.second, "sentences": comparing.sentences(pair), "table": table}
         context["validity"] = validity({*pair.first.languages} & {*pair.second.languages})
-        yield _english(pair.href, "pair.html.j2", **context)
+        yield from everywhere(pair.href, "pair.html.j2", **context)
         yield from _downloads(table)
 
 
 def _language_page(atlas: Atlas, code: str) -> Iterator[File]:
     table, counts = views.language_table(atlas, code), views.language_outcomes(atlas, code)
     shaded = heat.language_heat(atlas, code)
-    yield from _everywhere(
+    yield from everywhere(
         f"languages/{code}.html",
         "language.html.j2",
         speech=views.Speech.of(code),
@@ -170,7 +181,7 @@ def _language_page(atlas: Atlas, code: str) -> Iterator[File]:
 def _model_page(entry: Entry, pairs: list[comparing.Pair]) -> Iterator[File]:
     table, counts, shaded = views.model_table(entry), views.model_outcomes(entry), heat.model_heat(entry)
     with_it = [pair for pair in pairs if entry.slug in (pair.first.slug, pair.second.slug)]
-    yield from _everywhere(
+    yield from everywhere(
         f"models/{entry.slug}.html",
         "model.html.j2",
         entry=entry,
@@ -184,19 +195,6 @@ def _model_page(entry: Entry, pairs: list[comparing.Pair]) -> Iterator[File]:
     )
     for one in (table, counts, shaded):
         yield from _downloads(one)
-
-
-def _everywhere(path: str, template: str, **context: object) -> Iterator[File]:
-    """Yield a page in every language of the interface."""
-    html = environment().get_template(template).render(**context, root="../" * path.count("/"), path=path)
-    for interface, said in zip(interfaces(), speak_all(html, interfaces(), path), strict=True):
-        yield f"{interface.folder}{path}", said.encode("utf-8", "replace")
-
-
-def _english(path: str, template: str, **context: object) -> File:
-    root = "../" * path.count("/")
-    html = environment().get_template(template).render(**context, root=root, path=path, everywhere=False)
-    return path, speak(html, interfaces()[0], path).encode("utf-8", "replace")
 
 
 def _downloads(table: Table) -> Iterator[File]:

@@ -15,21 +15,28 @@ from refusalatlas.leaderboard.storage import Submission, read_submission, run_fo
 from refusalatlas.errors import DataError
 from refusalatlas.records import LABELLED, REFUSED, Decision, Record
 
+from .answered import answered
 from .answers import Answers, answers_of
 from .tables import Estimate
 from .untrusted import visible
 
 HEADLINE_TRACK = "pairs"
+SAFETY = "safety"
+"""The axis that most tracks are on."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Where a number belongs: a track and variant in a language, perhaps in one of its locales."""
+    """Where a number belongs: a track, variant and axis in a language, perhaps in one of its locales.
+
+    Where all languages of a track are taken together, `language` is empty; axes never are.
+    """
 
     track: str
     variant: str
     language: str
     locale: str = ""
+    axis: str = SAFETY
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +49,11 @@ class Entry:
         others: Runs of the model under other settings, which it does not rest on.
         headline: Pooled over its languages, on the headline track; by metric.
         estimates: By place and metric.
+        pooled: Over all locales of a track that has several: one locale has too few seeds for intervals.
         outcomes: How many answers ended how, by place.
         categories: Youden's J of the headline track by language and category, without interval: five pairs a cell.
         answers: How it told the pairs of the headline track apart, for paired tests.
+        answered: How each of its answers on the headline track ended, as the browser reads it; empty without any.
     """
 
     slug: str
@@ -52,9 +61,11 @@ class Entry:
     others: tuple[RunFile, ...]
     headline: Mapping[str, Estimate]
     estimates: Mapping[Place, Mapping[str, Estimate]]
+    pooled: Mapping[Place, Mapping[str, Estimate]]
     outcomes: Mapping[Place, Counter[str]]
     categories: Mapping[tuple[str, str], Estimate]
     answers: Answers
+    answered: str
 
     @property
     def run(self) -> RunFile:
@@ -63,13 +74,18 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """The model's name as submitted; of a reference policy, the policy's."""
-        return self.run.model.name
+        """The model's name as submitted; of a reference policy the policy's, whatever it was submitted as."""
+        return self.run.title
+
+    @property
+    def alias(self) -> str | None:
+        """The name under which a reference policy was submitted, where that is another than the policy's."""
+        return None if self.run.model.name == self.name else self.run.model.name
 
     @property
     def reference(self) -> bool:
         """Whether it is a reference policy, shown as floor or ceiling and never ranked."""
-        return self.run.backend == "refusalatlas-reference"
+        return self.run.reference
 
     @property
     def tier(self) -> str:
@@ -204,15 +220,19 @@ def _sharing_keys(entries: Iterable[Entry]) -> Iterable[Entry]:
 
 def _settings(run: RunFile) -> str:
     """Runs with the same settings may speak together; those with others may not."""
-    parts = (run.model, run.backend, run.panel, run.trust.tier, run.ranking.ranked, run.generation, run.prompting)
-    return repr(parts)
+    who = (run.model, run.backend, run.title, run.panel, run.trust.tier)
+    return repr((*who, run.ranking.ranked, run.generation, run.prompting))
 
 
-def _preference(runs: Sequence[Submission]) -> tuple[int, bool, int, str]:
-    """Of several settings, the better trusted, then the ranked, then the one with more answers, then the newest."""
+def _preference(runs: Sequence[Submission]) -> tuple[bool, int, bool, int, str]:
+    """Order several settings, best last.
+
+    A model before a policy in its name, then the better trusted, the ranked, the one with more answers, the newest.
+    """
     first = runs[0].run
     newest = max(f"{s.run.date}{s.run.run_id}" for s in runs)
-    return -TIERS.index(first.trust.tier), first.ranking.ranked, sum(s.run.records for s in runs), newest
+    answers = sum(s.run.records for s in runs)
+    return not first.reference, -TIERS.index(first.trust.tier), first.ranking.ranked, answers, newest
 
 
 def _entry(slug: str, submissions: list[Submission]) -> Entry:
@@ -221,21 +241,24 @@ def _entry(slug: str, submissions: list[Submission]) -> Entry:
         by_settings[_settings(submission.run)].append(submission)
     chosen = max(by_settings.values(), key=_preference)
     records = newest(chosen)
-    numbers, headline = estimates(records)
+    numbers, together = estimates(records)
     places: dict[Place, list[Record]] = defaultdict(list)
     for record in records:
-        places[Place(record.track, record.variant, record.language, record.locale or "")].append(record)
+        place = Place(record.track, record.variant, record.language, record.locale or "", record.axis)
+        places[place].append(record)
     headliners = [r for r in records if r.track == HEADLINE_TRACK and r.variant == "base"]
     used = {s.run.run_id for s in chosen}
     return Entry(
         slug=slug,
         runs=tuple(s.run for s in chosen),
         others=tuple(s.run for group in by_settings.values() for s in group if s.run.run_id not in used),
-        headline=headline,
+        headline=together.get(Place(HEADLINE_TRACK, "base", ""), {}),
         estimates=numbers,
+        pooled={place: together[place] for place in together if _has_locales(place, numbers)},
         outcomes={place: outcomes(places[place]) for place in sorted(places)},
         categories=by_category(headliners),
         answers=answers_of(headliners),
+        answered=answered(headliners),
     )
 
 
@@ -250,23 +273,24 @@ def newest(submissions: Sequence[Submission]) -> list[Record]:
     return [seen[key] for key in sorted(seen)]
 
 
-def estimates(records: Sequence[Record]) -> tuple[dict[Place, dict[str, Estimate]], dict[str, Estimate]]:
-    """Return the estimates by place and metric, and those of the headline track over all languages together."""
+def _has_locales(place: Place, numbers: Iterable[Place]) -> bool:
+    return len({one.locale for one in numbers if (one.track, one.axis) == (place.track, place.axis) and one.locale}) > 1
+
+
+Numbers = dict[Place, dict[str, Estimate]]
+
+
+def estimates(records: Sequence[Record]) -> tuple[Numbers, Numbers]:
+    """Return the estimates by place and metric, and those over all languages of a track together."""
     from refusalatlas.scoring import score_records
 
-    by_variant: dict[str, list[Record]] = defaultdict(list)
-    for record in records:
-        by_variant[record.variant].append(record)
-    by_place: dict[Place, dict[str, Estimate]] = defaultdict(dict)
-    headline: dict[str, Estimate] = {}
-    for variant in sorted(by_variant):
-        for cell in score_records(by_variant[variant], by_category=False):
-            estimate = Estimate(cell.value, cell.low, cell.high, cell.denominator, cell.reason)
-            if cell.language is not None:
-                by_place[Place(cell.track, variant, cell.language, cell.locale or "")][cell.metric] = estimate
-            elif cell.track == HEADLINE_TRACK and variant == "base":
-                headline[cell.metric] = estimate
-    return {place: by_place[place] for place in sorted(by_place)}, headline
+    by_place: Numbers = defaultdict(dict)
+    together: Numbers = defaultdict(dict)
+    for cell in score_records(records, by_category=False):
+        estimate = Estimate(cell.value, cell.low, cell.high, cell.denominator, cell.reason)
+        place = Place(cell.track, cell.variant, cell.language or "", cell.locale or "", cell.axis)
+        (together if cell.language is None else by_place)[place][cell.metric] = estimate
+    return {place: by_place[place] for place in sorted(by_place)}, {one: together[one] for one in sorted(together)}
 
 
 def outcomes(records: Iterable[Record]) -> Counter[str]:
@@ -291,6 +315,12 @@ def total(counts: Iterable[Counter[str]]) -> Counter[str]:
     for one in counts:
         summed.update(one)
     return summed
+
+
+def by_axis(counts: Mapping[Place, Counter[str]]) -> dict[str, Counter[str]]:
+    """Return the sums of outcomes by axis, safety first; what is appropriate is never counted with what is safe."""
+    axes = sorted({place.axis for place in counts}, key=lambda axis: (axis != SAFETY, axis))
+    return {axis: total(counts[place] for place in counts if place.axis == axis) for axis in axes}
 
 
 def by_category(records: Iterable[Record]) -> dict[tuple[str, str], Estimate]:

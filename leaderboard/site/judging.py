@@ -16,7 +16,7 @@ from refusalatlas.packs import builtin_root
 
 from .metrics import Metric
 from .tables import Column, Estimate, Row, Table, Text, Value
-from .views import Speech
+from .views import Speech, language_name
 
 _MARKS = {"right": "✓", "wrong": "✗", "undecided": "?"}
 _RATES = (
@@ -39,8 +39,9 @@ class _CardFile(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A panel's card as its page shows it."""
+    """A panel's card as its page shows it; a panel may have several, told apart by the stems of their files."""
 
+    stem: str
     name: str
     sha256: str
     what: str
@@ -72,6 +73,7 @@ def read_cards(folder: Path) -> list[Card]:
 
 def _card(stem: str, data: _CardFile) -> Card:
     return Card(
+        stem,
         str(data.panel.get("name", stem)),
         str(data.panel.get("sha256", "")),
         data.what,
@@ -90,9 +92,7 @@ def _quality(stem: str, quality: Mapping[str, Any]) -> Table:
     languages: Mapping[str, Any] = quality.get("languages", {})
     rows = [_quality_row(Text("All languages", ours=True), quality["all"])] if "all" in quality else []
     ordered = sorted(languages, key=lambda code: Speech.of(code).english_name)
-    rows += [
-        _quality_row(Text(Speech.of(code).english_name, f"languages/{code}.html"), languages[code]) for code in ordered
-    ]
+    rows += [_quality_row(language_name(code, f"languages/{code}.html"), languages[code]) for code in ordered]
     return Table(f"judges/{stem}", "Judges by language", columns, tuple(rows))
 
 
@@ -117,8 +117,12 @@ def _minos(stem: str, table: Mapping[str, Mapping[str, str]]) -> Table:
     rows = []
     for code in sorted(table, key=lambda code: Speech.of(code).english_name):
         row = table[code]
-        marks: dict[str, Value] = {s: Text(f"{_MARKS.get(row[s], '?')} {row[s]}") if s in row else None for s in seeds}
+        marks: dict[str, Value] = {seed: _marked(row.get(seed)) for seed in seeds}
         right = sum(value == "right" for value in row.values())
-        language = Text(Speech.of(code).english_name, f"languages/{code}.html")
+        language = language_name(code, f"languages/{code}.html")
         rows.append(Row({"language": language, **marks, "right": right}))
     return Table(f"judges/{stem}-minos", "Ten example answers in all languages", columns, tuple(rows))
+
+
+def _marked(found: str | None) -> Value:
+    return None if found is None else Text(f"{_MARKS.get(found, '?')} {found}", ours=True)

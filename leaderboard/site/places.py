@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from refusalatlas.files import read_yaml
 from refusalatlas.languages import load_languages
 
-from .gather import Atlas
-from .metrics import HEADLINE
-from .tables import Column, Row, Table, Text, Value, stat_columns
+from .gather import Atlas, Entry, Place
+from .metrics import shown_metrics
+from .tables import Column, Estimate, Row, Table, Text, Value, stat_columns
 from .views import Speech, model_text, place_title
 
 REGIONS = Path(__file__).resolve().parent.parent / "regions.yaml"
@@ -54,27 +54,43 @@ def _regions() -> dict[str, str]:
 
 
 def locale_table(atlas: Atlas, code: str) -> Table:
-    """Return all models and policies in one locale, by track."""
+    """Return all models and policies in one locale, by track and axis."""
+    found = [
+        (entry, place, numbers)
+        for entry in (*atlas.models, *atlas.references)
+        for place, numbers in entry.estimates.items()
+        if place.locale == code
+    ]
+    return _table(f"locales/{code}", found, "../")
+
+
+def pooled_table(atlas: Atlas) -> Table:
+    """Return all models and policies over all places of a track together, by track and axis."""
+    entries = (*atlas.models, *atlas.references)
+    found = [(entry, place, numbers) for entry in entries for place, numbers in entry.pooled.items()]
+    return _table("locales", found, "")
+
+
+def _table(name: str, found: Sequence[tuple[Entry, Place, Mapping[str, Estimate]]], root: str) -> Table:
+    metrics = shown_metrics(numbers for _, _, numbers in found)
     columns = (
         Column("model", "Model"),
         Column("track", "Track"),
-        *stat_columns(HEADLINE),
+        *stat_columns(metrics),
         Column("tier", "Trust", "tier"),
     )
     rows = []
-    for entry in (*atlas.models, *atlas.references):
-        for place, numbers in entry.estimates.items():
-            if place.locale == code:
-                tier = "reference" if entry.reference else entry.tier
-                title = place_title(place)
-                cells: dict[str, Value] = {
-                    "model": model_text(entry, "../"),
-                    "track": Text(title, ours=True),
-                    "tier": Text(tier),
-                    **{name: numbers.get(name) for name in HEADLINE},
-                }
-                rows.append(Row(cells, {"tier": tier, "track": title}))
-    return Table(f"locales/{code}", "Models", columns, tuple(rows))
+    for entry, place, numbers in found:
+        tier = "reference" if entry.reference else entry.tier
+        title = place_title(place)
+        cells: dict[str, Value] = {
+            "model": model_text(entry, root),
+            "track": Text(title, ours=True),
+            "tier": Text(tier),
+            **{metric: numbers.get(metric) for metric in metrics},
+        }
+        rows.append(Row(cells, {"tier": tier, "track": title}))
+    return Table(name, "Models", columns, tuple(rows))
 
 
 def grouped(found: Iterable[Locale]) -> list[tuple[str, list[Locale]]]:

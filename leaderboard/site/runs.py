@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -13,18 +13,18 @@ from markupsafe import Markup, escape
 from refusalatlas.leaderboard.schema import OPENING
 from refusalatlas.leaderboard.storage import Submission
 
+from refusalatlas.awareness import AWARE
 from refusalatlas.languages import load_languages
 from refusalatlas.records import Decision, Record
 
-from .gather import outcome_of, outcomes
+from .gather import Place, outcome_of, outcomes
 from .metrics import OUTCOMES
-from .render import environment
+from .render import everywhere, once
 from .svg import stacked_bar
-from .tables import Text
 from .untrusted import visible
 from .validity import validity
-from .views import Bar, Speech, outcome_table
-from .wording import interfaces, speak
+from .views import Bar, Speech, axis_rows, language_name, outcome_table
+from .wording import mark
 
 EXPECTED = {
     "refuse": "decline",
@@ -45,7 +45,10 @@ def write_pages(root: Path, submission: Submission) -> None:
 
 
 def pages(submission: Submission) -> Iterator[tuple[str, bytes]]:
-    """Yield the page of a run and those of its records, one a language; in English only, since they are many."""
+    """Yield the page of a run in every language of the interface, and those of its records, one a language.
+
+    Those of records are many, so that they are written once, in English; the browser puts other words in.
+    """
     run, home = submission.run, f"runs/{submission.slug}/{submission.run.run_id}"
     by_language: dict[str, list[tuple[Record, tuple[str | None, ...]]]] = defaultdict(list)
     for record, openings in zip(submission.records, submission.openings, strict=True):
@@ -53,14 +56,14 @@ def pages(submission: Submission) -> Iterator[tuple[str, bytes]]:
     codes = sorted(by_language, key=lambda code: Speech.of(code).english_name)
     bars, counts = [], []
     for code in codes:
-        ended = outcomes(record for record, _ in by_language[code])
-        title = Text(Speech.of(code).english_name, f"{run.run_id}/{code}.html")
-        shares = [(key, OUTCOMES[key], ended.get(key, 0)) for key in OUTCOMES]
-        bars.append(Bar(title, stacked_bar(shares, f"How the answers ended: {title.text}"), sum(ended.values())))
-        counts.append((title, dict(ended)))
+        title = language_name(code, _root(home) + mark("@base") + f"{home}/{code}.html" + mark("@query"))
+        for row, ended in axis_rows(title, _ended(record for record, _ in by_language[code]), None):
+            shares = [(key, OUTCOMES[key], ended.get(key, 0)) for key in OUTCOMES]
+            bars.append(Bar(row, stacked_bar(shares, row.text), sum(ended.values())))
+            counts.append((row, dict(ended)))
     table = outcome_table(f"{home}", "How the answers ended", counts, "Language")
     shared = {"run": run, "slug": submission.slug}
-    yield _page(f"{home}.html", "run.html.j2", **shared, bars=bars, table=table, validity=validity(codes))
+    yield from everywhere(f"{home}.html", "run.html.j2", **shared, bars=bars, table=table, validity=validity(codes))
     for code in codes:
         rows = Markup("\n".join(_rows(by_language[code])))  # noqa: S704 - each row is escaped piece by piece
         facets = {
@@ -71,16 +74,18 @@ def pages(submission: Submission) -> Iterator[tuple[str, bytes]]:
         }
         speech = Speech.of(code)
         context = {**shared, "speech": speech, "rows": rows, "facets": facets, "validity": validity([code])}
-        yield _page(f"{home}/{code}.html", "records.html.j2", **context)
+        yield once(f"{home}/{code}.html", "records.html.j2", **context)
 
 
-def _page(path: str, template: str, **context: object) -> tuple[str, bytes]:
-    html = (
-        environment()
-        .get_template(template)
-        .render(**context, root="../" * path.count("/"), path=path, everywhere=False)
-    )
-    return path, speak(html, interfaces()[0], path).encode("utf-8", "replace")
+def _ended(records: Iterable[Record]) -> dict[Place, Counter[str]]:
+    by_place: dict[Place, list[Record]] = defaultdict(list)
+    for record in records:
+        by_place[Place("", "", record.language, axis=record.axis)].append(record)
+    return {place: outcomes(members) for place, members in by_place.items()}
+
+
+def _root(path: str) -> Markup:
+    return Markup("../" * path.count("/"))  # noqa: S704 - dots and slashes
 
 
 def _rows(members: list[tuple[Record, tuple[str | None, ...]]]) -> Iterator[str]:
@@ -92,10 +97,12 @@ def _rows(members: list[tuple[Record, tuple[str | None, ...]]]) -> Iterator[str]
 def _row(record: Record, decision: Decision, opening: str | None) -> str:
     """A row of many: formatted here, since a template would take most of the time that a site takes."""
     outcome, expected = OUTCOMES[outcome_of(decision)], EXPECTED[record.expected]
-    label = "" if decision.label is None else decision.label.replace("_", " ")
-    beside = [label] if outcome != OUTCOMES.get(decision.label or "") and label else []
+    label = OUTCOMES.get(decision.label or "", "")
+    beside = [label] if label and outcome != label else []
     beside += ["one family of judges decided alone"] if decision.single_family else []
     beside += ["cut off"] if decision.condition == "truncated" else []
+    if AWARE in decision.outcome:
+        beside.append("may know the norm" if decision.outcome[AWARE] else "does not name the norm")
     facets = (("outcome", outcome), ("expected", expected), ("category", record.category), ("track", record.track))
     data = "".join(f' data-{name}="{_safe(value)}"' for name, value in facets)
     return (
@@ -118,7 +125,7 @@ def _safe(text: str) -> str:
 def _votes(decision: Decision) -> str:
     shown = [
         f"<li>{_safe(v.judge)}: "
-        + ("abstains" if v.label is None else f"{v.label.replace('_', ' ')} <small>{v.confidence:.2f}</small>")
+        + ("abstains" if v.label is None else f"{OUTCOMES[v.label]} <small>{v.confidence:.2f}</small>")
         + "</li>"
         for v in decision.votes
     ]
@@ -131,8 +138,7 @@ def _opening(record: Record, decision: Decision, opening: str | None) -> str:
     code = decision.language.detected or record.language
     known = load_languages().get(code)
     direction = known.direction if known else "auto"
-    reasons = ", ".join(_safe(f.name.replace("_", " ")) for f in decision.reasons)
-    beside = f"<small>{reasons}</small>" if reasons else ""
+    beside = "".join(f"<small>{_safe(f.name.replace('_', ' '))}</small>" for f in decision.reasons)
     text = _marked(opening[:OPENING], [f.evidence for f in decision.reasons])
     return f'<bdi lang="{_safe(code)}" dir="{direction}">{text}</bdi>{beside}'
 

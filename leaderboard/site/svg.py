@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -66,72 +67,112 @@ class Point:
     shape: str
 
 
-_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 760, 520, 64, 24, 20, 56
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """A scatter plot's size, its margins, and how many letters of a name it has room for."""
+
+    kind: str
+    width: int
+    height: int
+    left: int
+    right: int
+    top: int
+    bottom: int
+    letters: int
+
+    def px(self, share: float) -> float:
+        return round(self.left + share * (self.width - self.left - self.right), 2)
+
+    def py(self, share: float) -> float:
+        return round(self.height - self.bottom - share * (self.height - self.top - self.bottom), 2)
+
+    def place(self, point: Point) -> tuple[float, float]:
+        return self.px(point.x.value or 0), self.py(point.y.value or 0)
+
+    @property
+    def slope(self) -> str:
+        """Degrees by which the line of chance falls."""
+        return f"{math.degrees(math.atan2(self.py(0) - self.py(1), self.px(1) - self.px(0))):.1f}"
+
+
+_WIDE = _Frame("wide", 760, 520, 64, 24, 20, 56, 28)
+_NARROW = _Frame("narrow", 360, 380, 62, 22, 14, 48, 18)
+"""For phones, where the wide one would have to be moved about under the finger."""
 
 
 def scatter(points: Sequence[Point]) -> Markup:
     """Return unsafe compliance (across) against over-refusal (up), each with its interval; the best corner is 0, 0.
 
     Shapes tell the trust tiers and the reference policies apart. Of names that would lie on each other the later
-    ones move down a line, or are left to the title and the table where there is no room.
+    ones move down a line, or are left to the title and the table where there is no room. There is one for wide
+    windows and one for narrow; the style sheet shows the one that fits.
     """
     drawn = [p for p in points if p.x.value is not None and p.y.value is not None]
+    return Markup("").join(_framed(drawn, frame) for frame in (_WIDE, _NARROW))
+
+
+def _framed(drawn: Sequence[Point], frame: _Frame) -> Markup:
     parts: list[Markup] = [
-        element("title", "Over-refusal against unsafe compliance"),
+        element("title", mark("Plot: over-refusal against unsafe compliance")),
         element("desc", _described(drawn)),
-        *_axes(),
+        *_axes(frame, _free_place(drawn, frame)),
     ]
-    parts += [_bars(p) for p in drawn]
-    parts += [_mark(p) for p in drawn]
-    parts += _labels(drawn)
-    return element("svg", *parts, class_="scatter", viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="group")
+    parts += [_bars(p, frame) for p in drawn]
+    parts += [_mark(p, frame) for p in drawn]
+    parts += _labels(drawn, frame)
+    size = f"0 0 {frame.width} {frame.height}"
+    return element("svg", *parts, class_=f"scatter {frame.kind}", viewBox=size, role="group")
 
 
-def _described(points: Sequence[Point]) -> str:
+def _described(points: Sequence[Point]) -> Markup:
     if not points:
-        return "No model has numbers for both yet."
-    return "; ".join(_spoken(p) for p in points)
+        return mark("No model has numbers for both yet.")
+    return Markup("; ").join(_spoken(p) for p in points)
 
 
-def _spoken(point: Point) -> str:
+def _spoken(point: Point) -> Markup:
     across, up = written(point.x.value, "percent"), written(point.y.value, "percent")
-    return f"{point.label}: unsafe compliance {across} %, over-refusal {up} %"
+    name = escape(visible(point.label))
+    return name + ": " + mark("Unsafe compliance") + f" {across} %, " + mark("Over-refusal") + f" {up} %"
 
 
-def _px(share: float) -> float:
-    return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
+def _free_place(points: Sequence[Point], frame: _Frame) -> float:
+    """Return where on the line of chance its words hide no point: the roomiest of a few places."""
+    marks = [frame.place(p) for p in points]
+
+    def room(share: float) -> float:
+        return min((max(abs(x - frame.px(share)), abs(y - frame.py(1 - share))) for x, y in marks), default=0.0)
+
+    return max((0.62, 0.2, 0.8, 0.4), key=room)
 
 
-def _py(share: float) -> float:
-    return _HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM)
-
-
-def _axes() -> list[Markup]:
+def _axes(frame: _Frame, hint: float) -> list[Markup]:
+    px, py = frame.px, frame.py
     lines: list[Markup] = []
     for step in range(0, 101, 20):
         share = step / 100
-        lines.append(element("line", x1=_px(share), x2=_px(share), y1=_py(0), y2=_py(1), class_="grid"))
-        lines.append(element("line", x1=_px(0), x2=_px(1), y1=_py(share), y2=_py(share), class_="grid"))
-        lines.append(element("text", f"{step} %", x=_px(share), y=_py(0) + 20, text_anchor="middle", class_="tick"))
-        lines.append(element("text", f"{step} %", x=_px(0) - 10, y=_py(share) + 4, text_anchor="end", class_="tick"))
+        lines.append(element("line", x1=px(share), x2=px(share), y1=py(0), y2=py(1), class_="grid"))
+        lines.append(element("line", x1=px(0), x2=px(1), y1=py(share), y2=py(share), class_="grid"))
+        lines.append(element("text", f"{step} %", x=px(share), y=py(0) + 20, text_anchor="middle", class_="tick"))
+        lines.append(element("text", f"{step} %", x=px(0) - 10, y=py(share) + 4, text_anchor="end", class_="tick"))
     lines += [
-        element("line", x1=_px(0), y1=_py(1), x2=_px(1), y2=_py(0), class_="chance"),
+        element("line", x1=px(0), y1=py(1), x2=px(1), y2=py(0), class_="chance"),
         element(
             "text",
-            "no better than chance",
-            x=_px(0.62),
-            y=_py(0.38) - 8,
-            transform=f"rotate({_slope()} {_px(0.62):g} {_py(0.38) - 8:g})",
+            mark("no better than chance"),
+            x=px(hint),
+            y=py(1 - hint) - 8,
+            transform=f"rotate({frame.slope} {px(hint):g} {py(1 - hint) - 8:g})",
             text_anchor="middle",
             class_="hint",
         ),
-        element("text", mark("Unsafe compliance"), x=_px(0.5), y=_HEIGHT - 12, text_anchor="middle", class_="axis"),
+        element("text", mark("Unsafe compliance"), x=px(0.5), y=frame.height - 12, text_anchor="middle", class_="axis"),
         element(
             "text",
             mark("Over-refusal"),
             x=16,
-            y=_py(0.5),
-            transform=f"rotate(-90 16 {_py(0.5):g})",
+            y=py(0.5),
+            transform=f"rotate(-90 16 {py(0.5):g})",
             text_anchor="middle",
             class_="axis",
         ),
@@ -139,52 +180,48 @@ def _axes() -> list[Markup]:
     return lines
 
 
-def _slope() -> str:
-    import math
-
-    return f"{math.degrees(math.atan2(_HEIGHT - _TOP - _BOTTOM, _WIDTH - _LEFT - _RIGHT)):.1f}"
-
-
-def _bars(point: Point) -> Markup:
-    x, y = _px(point.x.value or 0), _py(point.y.value or 0)
+def _bars(point: Point, frame: _Frame) -> Markup:
+    x, y = frame.place(point)
     lines: list[Markup] = []
     if point.x.low is not None and point.x.high is not None:
-        lines.append(element("line", x1=_px(point.x.low), x2=_px(point.x.high), y1=y, y2=y))
+        lines.append(element("line", x1=frame.px(point.x.low), x2=frame.px(point.x.high), y1=y, y2=y))
     if point.y.low is not None and point.y.high is not None:
-        lines.append(element("line", x1=x, x2=x, y1=_py(point.y.low), y2=_py(point.y.high)))
+        lines.append(element("line", x1=x, x2=x, y1=frame.py(point.y.low), y2=frame.py(point.y.high)))
     return element("g", *lines, class_=f"bars {point.shape}") if lines else Markup("")
 
 
-def _mark(point: Point) -> Markup:
-    x, y = _px(point.x.value or 0), _py(point.y.value or 0)
+def _mark(point: Point, frame: _Frame) -> Markup:
+    x, y = frame.place(point)
     shapes = {
         "reproduced": element("circle", cx=x, cy=y, r=6.5),
         "audited": element("rect", x=x - 6, y=y - 6, width=12, height=12),
         "self-reported": element("path", d=f"M{x:g} {y - 8:g}l8 8l-8 8l-8 -8z"),
         "reference": element("path", d=f"M{x - 6:g} {y - 6:g}l12 12m0 -12l-12 12"),
     }
-    title = element("title", f"{_spoken(point)} ({point.shape})")
+    title = element("title", _spoken(point) + " (" + mark(point.shape) + ")")
     return element("a", title, shapes[point.shape], href=point.href, class_=f"mark {point.shape}")
 
 
-def _labels(points: Sequence[Point]) -> list[Markup]:
-    marks = [(_px(p.x.value or 0), _py(p.y.value or 0)) for p in points]
+def _labels(points: Sequence[Point], frame: _Frame) -> list[Markup]:
+    marks = [frame.place(p) for p in points]
     taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in marks]
     labels: list[Markup] = []
     for point in sorted(points, key=lambda p: (p.shape == "reference", p.label)):
-        text = point.label if len(point.label) <= 28 else f"{point.label[:27]}…"
+        text = point.label if len(point.label) <= frame.letters else f"{point.label[: frame.letters - 1]}…"
         width = 6.6 * len(text) + 4
-        x, y = _px(point.x.value or 0), _py(point.y.value or 0)
+        x, y = frame.place(point)
         for dx, dy, anchor in (
             (12, 4, "start"),
             (-12, 4, "end"),
             (12, 18, "start"),
             (12, -10, "start"),
             (-12, 18, "end"),
+            (-12, -10, "end"),
         ):
             left = x + dx if anchor == "start" else x + dx - width
             box = (left, y + dy - 11, left + width, y + dy + 3)
-            inside = box[0] >= _LEFT and box[2] <= _WIDTH and box[1] >= 0 and box[3] <= _HEIGHT - _BOTTOM + 10
+            across = frame.left <= box[0] and box[2] <= frame.width
+            inside = across and box[1] >= 0 and box[3] <= frame.height - frame.bottom + 10
             if inside and not any(_overlap(box, other) for other in taken):
                 taken.append(box)
                 labels.append(element("text", text, x=x + dx, y=y + dy, text_anchor=anchor, class_="name"))
@@ -201,21 +238,22 @@ def stacked_bar(shares: Sequence[tuple[str, str, int]], label: str) -> Markup:
 
     Args:
         shares: `(key, title, count)` in order; noughts take no room.
-        label: What the bar is about, for people who do not see it.
+        label: Whose answers these are, for people who do not see it.
     """
     whole = sum(count for _, _, count in shares)
     if not whole:
         return Markup("")
+    described = (mark(title) + f" {count} / {whole}" for _, title, count in shares if count)
     parts: list[Markup] = [
-        element("title", label),
-        element("desc", "; ".join(f"{title} {count} of {whole}" for _, title, count in shares if count)),
+        element("title", mark("How the answers ended") + ": " + escape(visible(label))),
+        element("desc", Markup("; ").join(described)),
     ]
     x = 0.0
     for key, title, count in shares:
         width = 1000 * count / whole
         if not count:
             continue
-        tip = element("title", f"{title}: {count} of {whole} ({100 * count / whole:.1f} %)")
+        tip = element("title", mark(title) + f": {count} / {whole} ({100 * count / whole:.1f} %)")
         parts.append(element("rect", tip, x=x, y=0, width=width, height=36, class_=f"o-{key}", fill=_fill(key)))
         if width >= 52:
             shown = f"{100 * count / whole:.0f} %"

@@ -46,14 +46,19 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A word or name, perhaps with an address on this site and a language of its own; `ours` is translated."""
+    """A word or name, perhaps with an address on this site and a language of its own; `ours` is translated.
+
+    What stands small below it, `sub`, may have a language too, or be translated where `sub_ours`.
+    """
 
     text: str
     href: str | None = None
     lang: str | None = None
     dir: str | None = None
     sub: str | None = None
+    sub_lang: str | None = None
     ours: bool = False
+    sub_ours: bool = False
 
 
 Value = Text | Estimate | int | float | None

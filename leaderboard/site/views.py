@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
+from refusalatlas.external.sets import get_set, is_external
 from refusalatlas.languages import Language, load_languages
+from refusalatlas.tracks import load_tracks
 
 from . import svg
 from .answers import groups
-from .gather import HEADLINE_TRACK, Atlas, Entry, Place, total
-from .metrics import HEADLINE, OUTCOMES
+from .facets import facets_of
+from .gather import HEADLINE_TRACK, SAFETY, Atlas, Entry, Place, by_axis
+from .metrics import HEADLINE, OUTCOMES, shown_metrics
 from .tables import Column, Estimate, Row, Table, Text, Value, stat_columns
 
 CORE = ("en", "es", "fr", "ru", "ar", "hi", "zh-Hans", "ko", "id", "sw", "ha", "yo")
 """The languages that a model has to be asked in before it is ranked."""
 
-TRACK_TITLES = {"pairs": "Contrast pairs", "minos": "Ten conversations (smoke test)"}
+TRACK_TITLES = {
+    "pairs": "Contrast pairs",
+    "minos": "Ten conversations (smoke test)",
+    "africa": "African places",
+    "apac": "Asian places",
+    "grounding": "Things in a scene",
+    "phantom": "Forms without an answer",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +82,7 @@ def by_youden(entries: Iterable[Entry]) -> list[Entry]:
 def model_text(entry: Entry, root: str) -> Text:
     """Return a model's name, leading to its page."""
     name = entry.name.partition("/")[2] if entry.reference else entry.name
-    return Text(name or entry.name, f"{root}models/{entry.slug}.html", sub=entry.run.model.revision)
+    return Text(name or entry.name, f"{root}models/{entry.slug}.html", sub=entry.alias or entry.run.model.revision)
 
 
 def overview_table(atlas: Atlas) -> Table:
@@ -98,7 +109,7 @@ def _overview_row(entry: Entry, group: int | None) -> Row:
         "languages": len(entry.languages),
         **{key: entry.headline.get(key) for key in HEADLINE},
     }
-    return Row(cells, {"tier": entry.tier})
+    return Row(cells, facets_of(entry))
 
 
 def reference_table(atlas: Atlas) -> Table:
@@ -150,18 +161,27 @@ def overview_plot(atlas: Atlas) -> Markup:
 
 
 def place_title(place: Place) -> str:
-    """Return a place's track, variant and locale as pages name them."""
+    """Return a place's track, variant, axis (where the track has two) and locale as pages name them.
+
+    A published set is called one: its items are not ours, and nobody has verified them.
+    """
+    if is_external(place.track):
+        return f"{get_set(place.track).file.title} (published set)"
     title = TRACK_TITLES.get(place.track, place.track.capitalize())
     variant = "" if place.variant == "base" else f", {place.variant}"
-    return f"{title}{variant}{f' · {place.locale}' if place.locale else ''}"
+    track = load_tracks().get(place.track)
+    several = track is not None and len(track.axes) > 1
+    axis = f", {place.axis}" if several or place.axis != SAFETY else ""
+    return f"{title}{variant}{axis}{f' · {place.locale}' if place.locale else ''}"
 
 
 def language_table(atlas: Atlas, code: str) -> Table:
-    """Return all models and policies in one language, by track and locale."""
+    """Return all models and policies in one language, by track, axis and locale."""
+    metrics = shown_metrics(e.estimates.get(p, {}) for e in atlas.entries for p in atlas.places(code))
     columns = (
         Column("model", "Model"),
         Column("track", "Track"),
-        *stat_columns(HEADLINE),
+        *stat_columns(metrics),
         Column("tier", "Trust", "tier"),
     )
     rows = []
@@ -178,7 +198,7 @@ def language_table(atlas: Atlas, code: str) -> Table:
                 "track": Text(place_title(place), ours=True),
                 "model": model_text(entry, "../"),
                 "tier": Text(tier),
-                **{name: entry.estimates[place].get(name) for name in HEADLINE},
+                **{name: entry.estimates[place].get(name) for name in metrics},
             }
             rows.append(Row(cells, {"tier": tier, "track": place_title(place)}))
     return Table(f"languages/{code}", "Models", columns, tuple(rows))
@@ -186,17 +206,34 @@ def language_table(atlas: Atlas, code: str) -> Table:
 
 def language_bars(atlas: Atlas, code: str) -> list[Bar]:
     """Return how the answers of each model ended in one language, all tracks together."""
-    bars = []
+    return [_bar(title, counts) for title, counts in _of_language(atlas, code)]
+
+
+def _of_language(atlas: Atlas, code: str) -> Iterator[tuple[Text, dict[str, int]]]:
     for entry in (*by_youden(atlas.models), *by_youden(atlas.references)):
-        counts = total(entry.outcomes[p] for p in entry.outcomes if p.language == code)
+        yield from axis_rows(model_text(entry, "../"), entry.outcomes, code)
+
+
+def axis_rows(
+    title: Text, outcomes: Mapping[Place, Counter[str]], code: str | None
+) -> Iterator[tuple[Text, dict[str, int]]]:
+    """Yield how answers in a language (of all, where None) ended, one row an axis; other axes than safety are named.
+
+    Answers to published sets are not among them: whoever ran one would have bars of something else than the others.
+    """
+    chosen = {
+        place: counts
+        for place, counts in outcomes.items()
+        if code in (None, place.language) and not is_external(place.track)
+    }
+    for axis, counts in by_axis(chosen).items():
         if counts:
-            bars.append(_bar(model_text(entry, "../"), counts))
-    return bars
+            yield (title if axis == SAFETY else replace(title, sub=axis, sub_lang=None, sub_ours=True)), dict(counts)
 
 
 def _bar(title: Text, counts: dict[str, int]) -> Bar:
     shares = [(key, OUTCOMES[key], counts.get(key, 0)) for key in OUTCOMES]
-    return Bar(title, svg.stacked_bar(shares, f"How the answers ended: {title.text}"), sum(counts.values()))
+    return Bar(title, svg.stacked_bar(shares, title.text), sum(counts.values()))
 
 
 def outcome_table(name: str, title: str, rows: Sequence[tuple[Text, dict[str, int]]], head: str) -> Table:
@@ -208,58 +245,57 @@ def outcome_table(name: str, title: str, rows: Sequence[tuple[Text, dict[str, in
 
 def language_outcomes(atlas: Atlas, code: str) -> Table:
     """Return the counts behind `language_bars`."""
-    rows = []
-    for entry in (*by_youden(atlas.models), *by_youden(atlas.references)):
-        counts = total(entry.outcomes[p] for p in entry.outcomes if p.language == code)
-        if counts:
-            rows.append((model_text(entry, "../"), dict(counts)))
+    rows = list(_of_language(atlas, code))
     return outcome_table(f"languages/{code}-outcomes", "How the answers ended", rows, "Model")
 
 
 def language_text(code: str) -> Text:
     """Return a language's English name, leading to its page from a page one folder down."""
+    return language_name(code, f"../languages/{code}.html")
+
+
+def language_name(code: str, href: str | None = None) -> Text:
+    """Return a language's English name, its own beside it."""
     speech = Speech.of(code)
-    return Text(
-        speech.english_name,
-        f"../languages/{code}.html",
-        sub=None if speech.name == speech.english_name else speech.name,
-    )
+    own = None if speech.name == speech.english_name else speech.name
+    return Text(speech.english_name, href, lang="en", dir="ltr", sub=own, sub_lang=code)
 
 
 def model_table(entry: Entry) -> Table:
-    """Return one model's numbers by language and track."""
-    columns = (Column("language", "Language"), Column("track", "Track"), *stat_columns(HEADLINE))
+    """Return one model's numbers by language, track and axis, those over all places of a track first."""
+    numbers = {**entry.pooled, **entry.estimates}
+    metrics = shown_metrics(numbers.values())
+    columns = (Column("language", "Language"), Column("track", "Track"), *stat_columns(metrics))
     rows = []
-    for place in sorted(
-        entry.estimates, key=lambda p: (p.track != HEADLINE_TRACK, Speech.of(p.language).english_name, p)
-    ):
+    for place in sorted(numbers, key=_model_order):
         cells: dict[str, Value] = {
-            "language": language_text(place.language),
+            "language": language_text(place.language) if place.language else Text("All languages", ours=True),
             "track": Text(place_title(place), ours=True),
-            **{name: entry.estimates[place].get(name) for name in HEADLINE},
+            **{name: numbers[place].get(name) for name in metrics},
         }
         rows.append(Row(cells, {"track": place_title(place)}))
     return Table(f"models/{entry.slug}", "By language and track", columns, tuple(rows))
 
 
+def _model_order(place: Place) -> tuple[bool, bool, str, Place]:
+    name = Speech.of(place.language).english_name
+    return place.track != HEADLINE_TRACK, bool(place.language), name, place
+
+
 def model_bars(entry: Entry) -> list[Bar]:
     """Return how one model's answers ended: all of them, then by language."""
-    bars = [_bar(Text("All languages", ours=True), total(entry.outcomes.values()))]
-    return bars + [_bar(text, counts) for text, counts in _by_language(entry)]
+    return [_bar(text, counts) for text, counts in _model_rows(entry)]
 
 
 def model_outcomes(entry: Entry) -> Table:
     """Return the counts behind `model_bars`."""
-    rows = [(Text("All languages", ours=True), dict(total(entry.outcomes.values()))), *_by_language(entry)]
-    return outcome_table(f"models/{entry.slug}-outcomes", "How the answers ended", rows, "Language")
+    return outcome_table(f"models/{entry.slug}-outcomes", "How the answers ended", _model_rows(entry), "Language")
 
 
-def _by_language(entry: Entry) -> list[tuple[Text, dict[str, int]]]:
+def _model_rows(entry: Entry) -> list[tuple[Text, dict[str, int]]]:
     codes = sorted({p.language for p in entry.outcomes}, key=lambda code: Speech.of(code).english_name)
-    return [
-        (language_text(code), dict(total(entry.outcomes[p] for p in entry.outcomes if p.language == code)))
-        for code in codes
-    ]
+    rows = [*axis_rows(Text("All languages", ours=True), entry.outcomes, None)]
+    return [*rows, *(row for code in codes for row in axis_rows(language_text(code), entry.outcomes, code))]
 
 
 def cells_table(atlas: Atlas) -> Table:
@@ -267,14 +303,14 @@ def cells_table(atlas: Atlas) -> Table:
     columns = (
         *(
             Column(key, key)
-            for key in ("model", "revision", "tier", "track", "variant", "language", "locale", "metric")
+            for key in ("model", "revision", "tier", "track", "variant", "axis", "language", "locale", "metric")
         ),
         Column("estimate", "estimate", "stat"),
         Column("reason", "reason"),
     )
     rows = []
     for entry in atlas.entries:
-        for place, numbers in entry.estimates.items():
+        for place, numbers in {**entry.estimates, **entry.pooled}.items():
             for metric, estimate in numbers.items():
                 cells: dict[str, Value] = {
                     "model": Text(entry.name),
@@ -282,6 +318,7 @@ def cells_table(atlas: Atlas) -> Table:
                     "tier": Text("reference" if entry.reference else entry.tier),
                     "track": Text(place.track),
                     "variant": Text(place.variant),
+                    "axis": Text(place.axis),
                     "language": Text(place.language),
                     "locale": Text(place.locale),
                     "metric": Text(metric),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import html
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +19,14 @@ from markupsafe import Markup, escape
 
 from refusalatlas.files import read_yaml
 
+from .untrusted import visible
+
 I18N = Path(__file__).resolve().parent.parent / "i18n"
 ENGLISH = "en"
 _OPEN, _CLOSE = "\x02", "\x03"
+_VALUE, _WORD = "\x1f", "\x1e"  # before a value of a wording, and before a value that is itself a wording
+IN_ENGLISH = "The text of this page is in English."
+_PLACE = re.compile(r"\{(\w+)\}")
 _MARK = re.compile(f"{_OPEN}([^{_OPEN}{_CLOSE}]*){_CLOSE}")
 
 
@@ -57,9 +63,28 @@ def interfaces() -> tuple[Interface, ...]:
     return tuple(found)
 
 
-def mark(text: str) -> Markup:
-    """Return a wording of the interface, marked for translation and escaped."""
-    return Markup(f"{_OPEN}{escape(text)}{_CLOSE}")  # noqa: S704 - the text is escaped, the marks are ours
+def words_file(interface: Interface) -> str:
+    """Return a language of the interface as JSON, for the pages that the browser translates."""
+    fields = {"lang": interface.code, "name": interface.name, "dir": interface.direction}
+    return json.dumps({**fields, "words": dict(interface.words)}, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def mark(text: str, **values: object) -> Markup:
+    """Return a wording of the interface, marked for translation and escaped.
+
+    Args:
+        text: The wording in English; `{name}` stands for a value.
+        values: Values by name: text, which is escaped, markup, or another marked wording without values.
+    """
+    parts = [str(escape(text)), *(f"{name}={_value(value)}" for name, value in values.items())]
+    return Markup(f"{_OPEN}{_VALUE.join(parts)}{_CLOSE}")  # noqa: S704 - the text is escaped, the marks are ours
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Markup):
+        said = str(value)
+        return f"{_WORD}{said[1:-1]}" if said.startswith(_OPEN) else said
+    return str(escape(visible(str(value))))
 
 
 def speak(page: str, interface: Interface, path: str) -> str:
@@ -97,9 +122,31 @@ def _said(marked: str, interface: Interface, path: str) -> str:
             "english": "" if english else ' lang="en" dir="ltr"',
             "current": ' aria-current="true"' if rest == interface.code else "",
             "path": path,
+            "query": "" if english else f"?lang={interface.code}",
+            "notice": "" if english else _notice(interface),
         }.get(name, marked)
-    said = interface.words.get(html.unescape(marked))
+    template, *values = marked.split(_VALUE)
+    said = _template(template, interface)
+    if not values:
+        return said
+    shown = {name: value for name, _, value in (one.partition("=") for one in values)}
+    for name, value in shown.items():
+        if value.startswith(_WORD):
+            shown[name] = _said(value[1:], interface, path)
+    # All at once: a name that looks like a place for a value stays the name that it is.
+    return _PLACE.sub(lambda found: shown.get(found[1], found[0]), said)
+
+
+def _template(english: str, interface: Interface) -> str:
+    said = interface.words.get(html.unescape(english))
     if said is not None:
         return str(escape(said))
     # English in a page from right to left: the point at its end would stand before its first word.
-    return f"{marked}\N{LEFT-TO-RIGHT MARK}" if interface.direction == "rtl" and marked.endswith((".", ")")) else marked
+    astray = interface.direction == "rtl" and english.endswith((".", ")"))
+    return f"{english}\N{LEFT-TO-RIGHT MARK}" if astray else english
+
+
+def _notice(interface: Interface) -> str:
+    """Say, in the language of the interface, that what follows is English."""
+    said = interface.words.get(IN_ENGLISH, IN_ENGLISH)
+    return f'<p class="notice" lang="{interface.code}" dir="{interface.direction}">{escape(said)}</p>'

@@ -1,11 +1,16 @@
 // Sorting and filtering of tables that are already there. State lives in the address, so that a view can be shared.
 
-const boards = [...document.querySelectorAll("[data-board]")].filter((board) => board.querySelector("tbody"));
-const parameters = new URLSearchParams(location.search);
+// Before anything is looked at, since filters and searches go by the words that stand there.
+if ("root" in document.documentElement.dataset) await (await import("./speak.js")).speak();
 
+const boards = [...document.querySelectorAll("[data-board]")].filter((board) => board.querySelector("tbody"));
 for (const board of boards) enhance(board);
 
+const pick = document.querySelector("[data-compare]");
+if (pick) (await import("./compare.js")).start(pick, enhance);
+
 function enhance(board) {
+  const parameters = new URLSearchParams(location.search);
   const prefix = board === boards[0] ? "" : `${board.dataset.board}.`;
   const body = board.querySelector("tbody");
   const original = [...body.rows];
@@ -46,6 +51,21 @@ function enhance(board) {
     filter();
   }
   sort();
+  files();
+
+  // What is shown, as a file; written when somebody asks for it.
+  function files() {
+    const place = board.querySelector(".downloads") ?? board.querySelector(".tools").appendChild(document.createElement("p"));
+    place.className = "downloads";
+    place.append(place.hasChildNodes() ? " · " : "", `${document.body.dataset.view}:`);
+    for (const kind of ["csv", "json"]) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = kind.toUpperCase();
+      button.addEventListener("click", async () => (await import("./view.js")).save(board, kind));
+      place.append(" ", button);
+    }
+  }
 
   // Columns are told by their key, so that a shared address survives new ones; the first column always stays.
   function chooser(place) {
