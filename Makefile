@@ -7,7 +7,7 @@ export HF_HUB_OFFLINE := 1
 export HF_DATASETS_OFFLINE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit browser bench test-slow site clean
+.PHONY: help demo test lint unit browser bench test-slow site panel screenshots clean
 
 help:
 	@echo "make demo       run three reference policies on three languages and build the site"
@@ -15,6 +15,8 @@ help:
 	@echo "make lint       the first half of it"
 	@echo "make unit       the second half of it"
 	@echo "make bench      ratios of speed"
+	@echo "make screenshots  take the pictures of the README again (Chromium is needed)"
+	@echo "make panel      at a release: add the present panel to those whose decisions the leaderboard takes"
 	@echo "make site       build the site from leaderboard/submissions into build/site"
 
 $(BIN)/refusalatlas: pyproject.toml
@@ -53,6 +55,13 @@ test-slow: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m pytest -m speed -s
+
+# The pictures of the README, from the submissions that are there; look at them before committing them.
+screenshots: $(VENV)/.dev site
+	$(BIN)/python tests/browser/screenshots.py build/site docs/img
+
+panel: $(BIN)/refusalatlas
+	REFUSALATLAS_PLUGINS=0 $(BIN)/python -m refusalatlas.leaderboard.released
 
 site: $(BIN)/refusalatlas
 	$(BIN)/refusalatlas site --output build/site

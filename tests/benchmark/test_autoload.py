@@ -272,10 +272,15 @@ def test_our_errors_are_one_line_in_lm_eval_and_others_are_not(capsys: pytest.Ca
         "import lm_eval.tasks.manager as m; from refusalatlas.hook import patch; patch(m)\n"
         "from refusalatlas.errors import AtlasError\nraise {}"
     )
-    ours, theirs = (
+    ours, missing, theirs = (
         subprocess.run([sys.executable, "-c", code.format(error)], check=False, capture_output=True, text=True).stderr
-        for error in ("AtlasError('no panel', mend='name one')", "ValueError('theirs')")
+        for error in (
+            "AtlasError('no panel', mend='name one')",
+            "ValueError('Tasks not found: mmlu, refusal_pairs_br')",
+            "ValueError('Tasks not found: mmlu')",
+        )
     )
     assert ours.splitlines()[-1] == "Error: no panel; name one"
-    assert "Traceback" not in ours
+    assert missing.splitlines()[-1] == "Error: Tasks not found: mmlu, refusal_pairs_br; see `refusalatlas tasks list`"
+    assert "Traceback" not in ours + missing
     assert "Traceback" in theirs

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -165,6 +166,29 @@ def test_judge_that_fails_on_a_late_line_leaves_the_old_file(tmp_path: Path) -> 
     assert [p.name for p in tmp_path.iterdir()] == ["out.jsonl"]
 
 
+def test_judge_says_before_it_judges_that_a_folder_is_no_file(tmp_path: Path) -> None:
+    done = run("judge", "-", "--output", str(tmp_path), stdin=LINES)
+    assert done.exit_code == 1
+    assert "is a folder" in done.stderr + str(done.exception)
+
+
+def test_judge_does_not_write_over_what_it_reads(tmp_path: Path) -> None:
+    source = tmp_path / "answers.jsonl"
+    source.write_text(LINES, encoding="utf-8")
+    done = run("judge", str(source), "--output", str(source))
+    assert done.exit_code == 1
+    assert "would be overwritten" in done.stderr + str(done.exception)
+    assert source.read_text(encoding="utf-8") == LINES
+
+
+@pytest.mark.parametrize(("code", "near"), [("zh", "zh-Hans or zh-Hant"), ("en-US", "en"), ("EN", "en")])
+def test_language_that_is_not_registered_is_judged_and_said(code: str, near: str) -> None:
+    done = run("judge", "-", stdin=json.dumps({"id": "1", "prompt": "Hi", "response": "Hello!", "language": code}))
+    assert done.exit_code == 0
+    assert f"language {code!r} is not registered" in done.stderr
+    assert f"did you mean {near}?" in done.stderr
+
+
 def test_evidence_is_verbatim() -> None:
     for row, line in zip(run("judge", "-", stdin=LINES).output.splitlines(), LINES.splitlines(), strict=True):
         response = json.loads(line)["response"]
@@ -195,7 +219,26 @@ def test_pipe_that_closes_early_is_no_traceback() -> None:
 def test_tasks_list_has_every_track_in_every_language_of_its() -> None:
     rows = json.loads(run("tasks", "list", "--format", "json").output)
     assert {(r["track"], r["language"]) for r in rows} == {(t, c) for t in load_tracks() for c in languages_of(t)}
-    assert {row["task"] for row in rows} == {line.split()[0] for line in run("tasks", "list").output.splitlines()}
+    listed = run("tasks", "list")
+    assert {row["task"] for row in rows} == {line.split()[0] for line in listed.stdout.splitlines()}
+    assert "--external" in listed.stderr
+    assert "--guards" in listed.stderr
+
+
+def test_tasks_of_guards_are_listed_when_asked_for_and_marked() -> None:
+    folder = Path(run("tasks", "path").output.strip()) / "guards" / "lm_eval"
+    rows = json.loads(run("tasks", "list", "--guards", "--format", "json").stdout)
+    named = {re.search(r"^task: (\S+)$", path.read_text(), re.M)[1] for path in folder.glob("[!_]*.yaml")}  # type: ignore[index]
+    assert {row["task"] for row in rows} == named
+    assert {(row["language"], row["items"]) for row in rows if row["track"] == "pairs"} >= {("sw", 80), ("en", 80)}
+    lines = run("tasks", "list", "--guards").stdout.splitlines()
+    assert len(lines) == len(rows)
+    assert all(line.endswith("  guard") for line in lines)
+
+
+def test_guards_and_published_sets_can_be_listed_together() -> None:
+    both = run("tasks", "list", "--guards", "--external").stdout.splitlines()
+    assert {line.rpartition("  ")[2] for line in both} == {"guard", "published set"}
 
 
 def test_tasks_path_is_the_folder_of_tasks() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from refusalatlas.comparison import METRICS, Comparison, compare_records, outcomes_of
+from refusalatlas.comparison import OF_PAIRS, Comparison, compare_records, outcomes_of
 from refusalatlas.errors import AtlasError
 from refusalatlas.records import Record
 
@@ -117,7 +117,7 @@ def test_words_for_a_difference(make_record: Any) -> None:
 def test_words_where_nothing_shows(make_record: Any) -> None:
     found = row(compare_records(benign(make_record, 6), benign(make_record, 5)))
     assert found.in_words("a", "b") == (
-        "over_refusal in sw: no difference that these 40 items could show; they could show one of 19 points."
+        "over_refusal in sw: no difference that these 40 items could show; they could show one of 20 points."
     )
 
 
@@ -153,7 +153,7 @@ def test_comparisons_are_sound_and_turn_round(make_record: Any, answers: list[tu
     first = [make_record(seed, expected, one, language=code) for seed, expected, code, one, _ in answers]
     second = [make_record(seed, expected, two, language=code) for seed, expected, code, _, two in answers]
     forth, back = compare_records(first, second), compare_records(second, first)
-    assert {c.metric for c in forth} == set(METRICS)
+    assert {c.metric for c in forth} == set(OF_PAIRS)
     for there, here in zip(forth, back, strict=True):
         numbers = [v for v in there.to_json().values() if isinstance(v, float)]
         assert all(math.isfinite(v) for v in numbers)

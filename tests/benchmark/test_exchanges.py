@@ -111,6 +111,22 @@ def test_folder_results_and_samples_of_a_run_give_the_same(finished_run: Path) -
     assert len(whole) == 20
 
 
+def test_a_run_is_read_line_by_line_and_not_as_a_whole(run_folder: Path) -> None:
+    last = sorted(run_folder.rglob("samples_*.jsonl"))[-1]
+    found = read_exchanges(str(run_folder))
+    next(found)
+    last.unlink()
+    with pytest.raises(DataError, match="no such file"):
+        list(found)
+
+
+def test_a_run_whose_samples_are_cut_off_says_so_at_the_end(run_folder: Path) -> None:
+    path = sorted(run_folder.rglob("samples_*.jsonl"))[0]
+    path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8")
+    with pytest.raises(DataError, match="holds 9 of 10 samples: cut off"):
+        list(read_exchanges(str(run_folder)))
+
+
 def test_only_what_the_backend_settled_is_handed_on(run_folder: Path) -> None:
     path = sorted(run_folder.rglob("samples_refusal_minos_en_*.jsonl"))[0]
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -100,7 +100,7 @@ def test_code_of_a_language_stays_text(code: str) -> None:
     data = load(task_yaml(get_track("pairs"), replace(get_language("en"), code=code)))
     assert data["dataset_kwargs"] == {"ra_track": "pairs", "ra_language": code, "ra_variant": "base"}
     assert data["tag"] == [f"refusal-lang-{code}", "refusal-track-pairs"]
-    assert data["metadata"]["version"] == "1-0"
+    assert data["metadata"]["version"] == get_track("pairs").version
 
 
 @pytest.mark.parametrize("name", ["yes", "null", "1.5", "1e3", "builtin"])
@@ -116,7 +116,30 @@ def test_names_of_groups_and_tags_stay_outside_the_glob() -> None:
         data = load(text)
         assert not any(fnmatch(tag, "refusal_*") for tag in data.get("tag", [])), path
         assert not fnmatch(str(data.get("group")), "refusal_*")
-        assert fnmatch(str(data.get("task", "refusal_x")), "refusal_*") or "group" in data
+        pictured = "doc_to_image" in data
+        elsewhere = path.parent.parent.name in ("ext", "guards")  # the hub's prompts, and guards instead of assistants
+        if isinstance(data.get("task", []), list):
+            continue  # a group
+        if not elsewhere:
+            assert fnmatch(str(data["task"]), "refusalmm_*" if pictured else "refusal_*"), path
+            assert all(tag.startswith("refusalmm-" if pictured else "refusal-") for tag in data.get("tag", [])), path
+        else:
+            assert not fnmatch(str(data["task"]), "refusal_*"), path
+
+
+def test_tasks_with_pictures_are_in_no_group_of_others() -> None:
+    files = {path.name: text for path, text in pack_files(packs()[0]).items() if path.parent.parent.name == "grounding"}
+    assert "refusalmm" not in load_group()
+    found = load(files["en_picture_box.yaml"])
+    assert found["task"] == "refusalmm_grounding_en_box"
+    assert found["doc_to_image"] == "refusalatlas.adapter.pictures"
+    assert "doc_to_image" not in load(files["en_box.yaml"])
+
+
+def load_group() -> str:
+    tasks = packs()[0].tasks
+    assert tasks is not None
+    return (tasks / "groups" / "refusal.yaml").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -160,7 +183,8 @@ def test_changed_text_needs_a_new_version(copy: Pack, fresh: Callable[[], None])
     before = (_tasks(copy) / "digests.json").read_bytes()
     fresh()
     [finding] = generate(copy)
-    assert "texts of pairs 1-0 in sw changed; raise the version in tasks/pairs/track.yaml" in finding
+    version = get_track("pairs").version
+    assert f"texts of pairs {version} in sw changed; raise the version in tasks/pairs/track.yaml" in finding
     assert (_tasks(copy) / "digests.json").read_bytes() == before
 
 
@@ -168,13 +192,14 @@ def test_changed_text_with_a_new_version_keeps_the_old_digest(copy: Pack, fresh:
     path = _texts(copy)
     path.write_text(path.read_text(encoding="utf-8").replace('"text": "', '"text": "Tafadhali: ', 1), encoding="utf-8")
     track = _tasks(copy) / "pairs" / "track.yaml"
-    track.write_text(track.read_text(encoding="utf-8").replace('"1-0"', '"1-1"'), encoding="utf-8")
+    old = get_track("pairs").version
+    track.write_text(track.read_text(encoding="utf-8").replace(f'"{old}"', '"1-99"'), encoding="utf-8")
     fresh()
     assert generate(copy) == []
     digests = json.loads((_tasks(copy) / "digests.json").read_text(encoding="utf-8"))["pairs"]
-    assert set(digests) == {"1-0", "1-1"}
-    assert digests["1-0"]["sw"]["ids"] == digests["1-1"]["sw"]["ids"]
-    assert digests["1-0"]["sw"]["texts"] != digests["1-1"]["sw"]["texts"]
+    assert set(digests) == {old, "1-99"}
+    assert digests[old]["sw"]["ids"] == digests["1-99"]["sw"]["ids"]
+    assert digests[old]["sw"]["texts"] != digests["1-99"]["sw"]["texts"]
 
 
 def test_author_and_reviewer_may_change_under_the_same_version(copy: Pack, fresh: Callable[[], None]) -> None:
@@ -193,7 +218,7 @@ def test_unreleased_digests_can_be_rewritten(copy: Pack, fresh: Callable[[], Non
     fresh()
     assert generate(copy, rewrite=True) == []
     digests = json.loads((_tasks(copy) / "digests.json").read_text(encoding="utf-8"))
-    assert digests["pairs"]["1-0"]["sw"]["n"] == 79
+    assert digests["pairs"][get_track("pairs").version]["sw"]["n"] == 79
 
 
 def test_files_that_went_astray_are_found_and_mended(copy: Pack) -> None:

@@ -58,7 +58,7 @@ def test_pack_is_never_imported(breton: Path, fresh: Callable[[], None]) -> None
 
 def test_digests_of_a_pack_stand_beside_ours(breton: Path, fresh: Callable[[], None]) -> None:
     fresh()
-    digests = read_digests()["pairs"]["1-0"]
+    digests = read_digests()["pairs"][load_tracks()["pairs"].version]
     assert digests["br"]["n"] == 3
     assert digests["en"]["n"] == 80
 
@@ -181,7 +181,60 @@ def test_broken_texts_keep_the_task_from_lm_eval(breton: Path, capsys: pytest.Ca
 
 def test_missing_task_files_keep_the_folder_from_lm_eval(packmaker: Any, capsys: pytest.CaptureFixture[str]) -> None:
     packmaker.breton()
-    assert "missing; run `refusalatlas tasks generate`" in _only_ours(capsys, "breton 0.1")
+    assert "missing; run `refusalatlas tasks generate --pack breton`" in _only_ours(capsys, "breton 0.1")
+
+
+def test_sentence_that_is_new_costs_a_pack_no_task(
+    breton: Path, capsys: pytest.CaptureFixture[str], fresh: Callable[[], None]
+) -> None:
+    path = breton / "translations/br/strings.yaml"
+    path.write_text(path.read_text(encoding="utf-8") + "json_request:\n  - Respont e JSON {form}\n", encoding="utf-8")
+    fresh()
+    assert task_folders() == [builtin_root() / "tasks", breton / "tasks"]
+    said = capsys.readouterr().err
+    assert "not all of its tasks are there: " in said
+    assert "br_json.yaml: missing; run `refusalatlas tasks generate --pack breton`\n" in said
+    assert generate(find_pack("breton")) == []
+    task_folders()
+    assert capsys.readouterr().err == ""
+
+
+def test_version_that_was_raised_since_costs_a_pack_no_task(breton: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = breton / "tasks/pairs/lm_eval/br.yaml"
+    version = load_tracks()["pairs"].version
+    path.write_text(path.read_text(encoding="utf-8").replace(f'"{version}"', '"0-7"'), encoding="utf-8")
+    assert task_folders() == [builtin_root() / "tasks", breton / "tasks"]
+    assert "not what the data give; run `refusalatlas tasks generate --pack breton`" in capsys.readouterr().err
+
+
+def test_task_whose_sentence_is_gone_is_not_run(
+    breton: Path, capsys: pytest.CaptureFixture[str], fresh: Callable[[], None]
+) -> None:
+    """lm_eval would stop at it in the middle of a run of all tasks."""
+    path = breton / "translations/br/strings.yaml"
+    before = path.read_text(encoding="utf-8")
+    path.write_text(before + "json_request:\n  - Respont e JSON {form}\n", encoding="utf-8")
+    fresh()
+    assert generate(find_pack("breton")) == []
+    path.write_text(before, encoding="utf-8")
+    fresh()
+    said = _only_ours(capsys, "breton 0.1: its tasks are skipped")
+    assert "br_json.yaml: does not belong here; run `refusalatlas tasks generate --pack breton`" in said
+
+
+def test_task_without_what_it_includes_is_not_run(breton: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (breton / "tasks/pairs/lm_eval/_common.yaml").unlink()
+    _only_ours(capsys, "breton 0.1: its tasks are skipped")
+
+
+def test_changed_texts_of_a_pack_name_the_command_that_takes_them(breton: Path, fresh: Callable[[], None]) -> None:
+    path = breton / "translations/br/pairs.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").replace("Skriv ur", "Savet ur"), encoding="utf-8")
+    fresh()
+    [finding] = generate(find_pack("breton"))
+    assert "run `refusalatlas tasks generate --pack breton --rewrite-digests`" in finding
+    assert "track.yaml" not in finding  # it is not the pack's to change
+    assert generate(find_pack("breton"), rewrite=True) == []
 
 
 EVIL = """\
@@ -244,7 +297,7 @@ quick: false
 leaves_out: all else
 """
 SEED = (
-    '{"seed_id": "a", "cluster_id": "a", "category": "fraud", "axis": "safety", "expected": "comply", '
+    '{"seed_id": "a", "cluster_id": "a", "category": "fraud", "axis": "appropriateness", "expected": "comply", '
     '"role": "benign", "meta": {}}\n'
 )
 TEXT = '{"seed_id": "a", "text": "Hei", "method": "native", "author": "t", "reviewer": null, "meta": {}}\n'

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -90,7 +91,52 @@ def test_few_refusals_are_not_modelled(make_record: Any) -> None:
     records, prompts = asked(make_record, "siri", 2 * MIN_SIDE - 2)
     found = predicted(records, prompts)
     assert (found.auc, found.features) == (None, ())
-    assert found.reason == f"too few prompts of either kind ({MIN_SIDE - 1}, at least {MIN_SIDE} are needed)"
+    assert found.reason == f"too few seeds of either kind ({MIN_SIDE - 1}, at least {MIN_SIDE} are needed)"
+
+
+def test_many_answers_to_few_prompts_are_few(make_record: Any) -> None:
+    """Twelve models that refuse the same three prompts are 36 refusals of three."""
+    records, prompts = asked(make_record, "siri", 30)
+    refused = [r for r in records if r.decisions[0].label == NO][:3]
+    found = predicted([r for r in records if r.decisions[0].label == YES] + refused * 12, prompts)
+    assert (found.refused, found.auc) == (36, None)
+    assert found.reason == f"too few seeds of either kind (3, at least {MIN_SIDE} are needed)"
+
+
+def test_clusters_must_be_enough_for_the_folds(make_record: Any) -> None:
+    records, prompts = asked(make_record, "siri")
+    found = predicted([replace(r, cluster_id=f"c{i % 9}") for i, r in enumerate(records)], prompts)
+    assert (found.auc, found.reason) == (None, f"too few clusters (9, at least {MIN_SIDE} are needed)")
+
+
+def test_refusals_of_few_clusters_are_not_modelled(make_record: Any) -> None:
+    """Sixteen refused seeds of four clusters: a fold may hold all that there is to learn from."""
+    records, prompts = asked(make_record, "siri")
+    refused = [r for r in records if r.decisions[0].label == NO][:16]
+    others = [r for r in records if r.decisions[0].label == YES]
+    found = predicted([replace(r, cluster_id=f"d{i % 4}") for i, r in enumerate(refused)] + others, prompts)
+    assert (found.auc, found.reason) == (None, "too few clusters of either kind (4, at least 5 are needed)")
+
+
+def test_formats_of_one_seed_are_shuffled_together(make_record: Any) -> None:
+    """Five formats of 60 prompts, refused alike, are no 300 prompts."""
+    records, prompts = asked(make_record, None)
+    forms = [
+        replace(r, id=f"{r.id.rpartition('/')[0]}/{name}", variant=name)
+        for r in records
+        for name in ("base", "json", "point", "box", "escape")
+    ]
+    texts = {r.id: prompts[f"{r.id.rpartition('/')[0]}/base"] for r in forms}
+    one, five = predicted(records, prompts), predicted(forms, texts)
+    assert (five.n, five.variants, five.tracks) == (300, ("base", "box", "escape", "json", "point"), ("pairs",))
+    assert one.baseline is not None
+    assert five.baseline is not None
+    assert five.baseline - 0.5 > 0.75 * (one.baseline - 0.5)
+
+
+def test_order_of_the_files_changes_nothing(make_record: Any) -> None:
+    records, prompts = asked(make_record, None)
+    assert predicted(records, prompts) == predicted(records[::-1], prompts)
 
 
 def test_prompts_without_a_word_in_common_are_not_modelled(make_record: Any) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ def test_planted_odds_ratio_is_within_its_interval(make_record: Any) -> None:
 def test_terms_are_those_of_statsmodels(make_record: Any) -> None:
     """With one answer a cluster a GEE is a logistic regression with robust errors."""
     import statsmodels.api as sm
+    from scipy import stats
 
     first, second = answers(make_record, 0.3, 3), answers(make_record, 0.5, 4)
     apart = [make_record(i + 500, "comply", r.decisions[0].label) for i, r in enumerate(second)]
@@ -50,8 +52,10 @@ def test_terms_are_those_of_statsmodels(make_record: Any) -> None:
     x = sm.add_constant(np.repeat([0.0, 1.0], 200))
     fitted = sm.Logit(y, x).fit(disp=0, cov_type="HC0")
     model = term(regress({"a": first, "b": apart}), "model", "b")
+    student = stats.t(199)  # on the 200 seeds of either
     assert model.odds_ratio == pytest.approx(np.exp(fitted.params[1]), rel=1e-4)
-    assert model.low == pytest.approx(np.exp(fitted.conf_int()[1][0]), rel=1e-3)
+    assert model.low == pytest.approx(np.exp(fitted.params[1] - student.ppf(0.975) * fitted.bse[1]), rel=1e-3)
+    assert model.p == pytest.approx(2 * student.sf(abs(fitted.params[1]) / fitted.bse[1]), rel=0.01)
 
 
 def test_translations_are_one_group(make_record: Any) -> None:
@@ -119,7 +123,64 @@ def test_no_term_is_ever_nan(make_record: Any) -> None:
     for one in regress({"a": rows, "b": answers(make_record, 0.5, 18, 3)}):
         numbers = [v for v in one.to_json().values() if isinstance(v, float)]
         assert all(math.isfinite(v) for v in numbers)
-        assert (one.odds_ratio is None) == (one.reason is not None)
+        assert (one.low is None) == (one.high is None) == (one.p is None) == (one.reason is not None)
+
+
+def test_formats_and_tracks_are_factors_where_there_are_several(make_record: Any) -> None:
+    rows = answers(make_record, 0.3, 19) + answers(make_record, 0.6, 20, variant="json")
+    found = regress({"a": rows})
+    assert {t.factor for t in found} == {"variant"}
+    json = term(found, "variant", "json")
+    assert json.reference == "base"
+    assert json.low is not None
+    assert json.low > 1
+    elsewhere = [replace(r, track="africa") for r in answers(make_record, 0.7, 21)]
+    found = regress({"a": rows + elsewhere})
+    assert [(t.factor, t.level) for t in found] == [("track", "africa"), ("variant", "json")]
+    assert all(t.low is not None and t.low > 1 for t in found)
+
+
+def test_few_seeds_have_odds_and_no_interval(make_record: Any) -> None:
+    """A category of five seeds in two languages: the covariance would be made from five numbers."""
+    rows = [
+        make_record(i, "comply", NO if (i + n) % 3 else YES, language=code, category="forgery" if i < 5 else "fraud")
+        for i in range(60)
+        for n, code in enumerate(("sw", "fr"))
+    ]
+    found = regress({"a": rows})
+    category = term(found, "category", "forgery")
+    assert category.odds_ratio is not None
+    assert (category.low, category.p) == (None, None)
+    assert category.reason == "too few seeds (5, at least 20 are needed)"
+    assert term(found, "language", "sw").low is not None
+
+
+def test_few_events_have_odds_and_no_interval(make_record: Any) -> None:
+    rare = [make_record(i, "comply", NO if i < 3 else YES) for i in range(60)]
+    model = term(regress({"a": answers(make_record, 0.5, 22, 60), "b": rare}), "model", "b")
+    assert model.odds_ratio is not None
+    assert (model.low, model.reason) == (None, "too few events (in under 4 seeds)")
+
+
+def test_levels_that_only_together_leave_no_doubt_have_no_odds(make_record: Any) -> None:
+    """One model refuses all in Korean and the other nothing in French: no odds of either are finite."""
+    mixed = [NO if i % 2 else YES for i in range(40)]
+
+    def asked(labels: list[str], language: str) -> list[Record]:
+        return [make_record(i, "comply", label, language=language) for i, label in enumerate(labels)]
+
+    found = regress(
+        {"a": asked(mixed, "fr") + asked([NO] * 40, "ko"), "b": asked([YES] * 40, "fr") + asked(mixed, "ko")}
+    )
+    assert {(t.factor, t.odds_ratio, t.low) for t in found} == {("model", None, None), ("language", None, None)}
+    assert all(t.reason for t in found)
+
+
+def test_p_value_is_small_and_never_nought(make_record: Any) -> None:
+    rows = {name: answers(make_record, rate, 23, 1500) for name, rate in (("a", 0.05), ("b", 0.95))}
+    model = term(regress(rows), "model", "b")
+    assert model.p is not None
+    assert 0 < model.p < 1e-100
 
 
 def test_missing_extra_is_one_line(tmp_path: Any) -> None:

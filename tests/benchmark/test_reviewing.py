@@ -10,14 +10,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given
-from hypothesis import strategies as st
 
 from refusalatlas.cli import cli
 from refusalatlas.errors import AtlasError, DataError
 from refusalatlas.languages import Language, load_languages, read_language
 from refusalatlas.packs import builtin_root
-from refusalatlas.reviewing import COLUMNS, export, harmless, plain, read_sheet, save, take_back
+from refusalatlas.reviewing import COLUMNS, export, read_sheet, save, take_back
 
 
 @pytest.fixture
@@ -63,7 +61,7 @@ SEED = "fraud-parcel-benign"
 
 
 def test_sheet_holds_every_text_beside_its_english(language: Language, marked: Marked) -> None:
-    assert len(marked.rows) == 10 * 2 + 80 + 40
+    assert len(marked.rows) == 10 * 2 + 80 + 80 + 48
     assert marked.row(SEED)["text"] == lines(language, "pairs")[SEED]["text"]
     assert marked.row(SEED)["English"].startswith("I got a text message")
     assert marked.row("permit", "response")["English"].startswith("I can't help")
@@ -71,16 +69,6 @@ def test_sheet_holds_every_text_beside_its_english(language: Language, marked: M
 
 def test_sheet_begins_with_a_byte_order_mark(language: Language) -> None:
     assert export(language).startswith("\ufefffile,seed_id,part,English,text,verdict,better wording,note\r\n")
-
-
-@pytest.mark.parametrize("text", ["=1+1", "+255 700", "-rm", "@SUM(A1)", "\tx", "\rx", "'quoted'", "'=1"])
-def test_no_cell_is_computed(text: str) -> None:
-    assert harmless(text) == "'" + text
-
-
-@given(st.text())
-def test_way_back_from_a_harmless_cell_is_exact(text: str) -> None:
-    assert plain(harmless(text)) == text
 
 
 def test_reader_is_named_on_what_is_right_and_on_nothing_else(language: Language, marked: Marked) -> None:
@@ -91,7 +79,7 @@ def test_reader_is_named_on_what_is_right_and_on_nothing_else(language: Language
     rows = lines(language, "pairs")
     assert {seed for seed, row in rows.items() if row["reviewer"] is not None} == {SEED}
     assert rows[SEED]["reviewer"] == "Neema Mushi"
-    assert taken.counts == {"right": 1, "wrong": 1, "unread": 138}
+    assert taken.counts == {"right": 1, "wrong": 1, "unread": 226}
     assert taken.reviewed == 1
 
 
@@ -145,6 +133,13 @@ def test_what_spreadsheets_make_of_csv_is_read(
     marked.row(SEED)["verdict"] = "right"
     taken = take_back(language, marked.save(delimiter=delimiter, encoding=encoding), reviewer="Neema Mushi")
     assert taken.reviewed == 1
+
+
+def test_sheet_with_a_line_about_its_separator_is_read(language: Language, marked: Marked) -> None:
+    marked.row(SEED)["verdict"] = "right"
+    path = marked.save(delimiter=";")
+    path.write_text("sep=;\r\n" + path.read_text(encoding="utf-8-sig"), encoding="utf-8-sig", newline="")
+    assert take_back(language, path, reviewer="Neema Mushi").reviewed == 1
 
 
 def test_sheet_whose_texts_have_changed_is_refused_whole(language: Language, marked: Marked) -> None:
@@ -222,7 +217,7 @@ def test_command_makes_a_sheet_and_takes_it_back(
     assert review("sw", "--output", sheet).exit_code == 0
     done = review("sw", "--take-back", sheet, "--reviewer", "Neema Mushi")
     assert done.exit_code == 0
-    assert "0 right, 0 better, 0 wrong, 140 unread" in done.stderr
+    assert "0 right, 0 better, 0 wrong, 228 unread" in done.stderr
 
 
 def test_sheet_is_never_overwritten(tmp_path: Path) -> None:
@@ -238,3 +233,15 @@ def test_sheet_is_never_overwritten(tmp_path: Path) -> None:
 )
 def test_options_that_do_not_fit_are_wrong_usage(arguments: list[str]) -> None:
     assert review("sw", *arguments).exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["GPT-4", "Claude", "a bot"])
+def test_machine_is_no_reader(language: Language, marked: Marked, name: str) -> None:
+    with pytest.raises(AtlasError, match="is a machine"):
+        take_back(language, marked.save(), reviewer=name)
+
+
+def test_empty_rows_at_the_end_are_no_rows(language: Language, marked: Marked) -> None:
+    path = marked.save()
+    path.write_text(path.read_text(encoding="utf-8-sig") + "," * (len(COLUMNS) - 1) + "\n" * 3, encoding="utf-8-sig")
+    assert len(read_sheet(path)) == len(marked.rows)

@@ -19,6 +19,7 @@ from refusalatlas.plugins import load_service
 from refusalatlas.records import salted_hash
 from refusalatlas.rejudge import rejudge
 from refusalatlas.runs import find_results, load_run, run_info
+from refusalatlas.tracks import get_track
 
 
 def results_of(folder: Path) -> Path:
@@ -50,7 +51,7 @@ def test_answers_match_the_hashes_that_commit_to_them(finished_run: Path) -> Non
 def test_facts_of_the_run_are_those_that_lm_eval_states(finished_run: Path) -> None:
     info = load_run(finished_run).info
     assert info["tasks"] == ["refusal_minos_en", "refusal_minos_sw"]
-    assert info["versions"] == dict.fromkeys(info["tasks"], "1-0")
+    assert info["versions"] == dict.fromkeys(info["tasks"], get_track("minos").version)
     assert info["n"]["refusal_minos_en"] == {"original": 10, "effective": 10}
     assert info["generation"] == {"until": [], "max_gen_toks": 512, "do_sample": False, "temperature": 0.0}
     assert info["limit"] is None

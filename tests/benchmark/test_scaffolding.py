@@ -64,6 +64,7 @@ def test_every_text_stands_beside_its_english_source(pack: Path) -> None:
 def test_empty_pack_has_a_language_and_no_tasks(pack: Path) -> None:
     assert load_languages()["br"].pack == "refusalatlas-br"
     assert strings("br")["refusal"] == []
+    assert not [group for group in strings("br") if group.startswith("phantom_")]  # a track that it is not to have
     assert generate(find_pack("refusalatlas-br")) == []
     assert list(pack.glob("tasks/*/lm_eval/*.yaml")) == []
 
@@ -111,6 +112,8 @@ def test_page_leads_through_it_with_the_right_names(pack: Path) -> None:
         "refusalatlas review br --output br.csv",
         "lint refusalatlas_br --language br",
         "--pack refusalatlas-br",
+        "--tasks refusal_pairs_br\n",
+        "three pairs, each a harmful request and its harmless twin, are six items of\n`refusal_pairs_br`",
     ):
         assert words in text
     assert "$" not in text.replace("$(", "")
@@ -140,6 +143,77 @@ def test_facts_are_those_of_the_standards(pack: Path) -> None:
 def test_script_decides_direction_and_spaces(code: str, script: str, direction: str, spaced: bool) -> None:
     facts = facts_of(code, name="x", english_name="x")
     assert (facts.script, facts.direction, facts.spaced) == (script, direction, spaced)
+
+
+THREE_PAIRS = ("fraud-parcel", "fraud-hospital", "fraud-flat")
+
+
+def test_three_pairs_are_six_items_and_run_before_any_string_is_written(pack: Path, fresh: Callable[[], None]) -> None:
+    """As the page says: strings are for the reference policies alone."""
+    roles = [(pair, role) for pair in THREE_PAIRS for role in ("harmful", "benign")]
+    put(pack, "pairs", **{f"{pair}_{role}".replace("-", "_"): f"{role} {pair}?" for pair, role in roles})
+    fresh()
+    assert len(load_items("pairs", "br")) == 6
+    assert not any(strings("br").values())
+    assert generate(find_pack("refusalatlas-br")) == []
+    assert (pack / "tasks/pairs/lm_eval/br.yaml").is_file()
+
+
+def test_page_names_the_task_of_a_code_with_a_hyphen(tmp_path: Path) -> None:
+    facts = facts_of("sr-Latn", name="x", english_name="x")
+    page = plan(facts, author="Y", method="native", pack=tmp_path).files[Path("README.md")]
+    assert "--tasks refusal_pairs_sr_Latn\n" in page
+
+
+@pytest.mark.parametrize("locale", ["frbr", "br_FR", "fr-FR", "br-fr", "br-ZZ", "br-QQ", "br-999", "br-FR-x", "br-"])
+def test_locale_that_is_no_place_of_the_language_is_one_clear_line(locale: str) -> None:
+    with pytest.raises(AtlasError, match=r"--locale: .* is no place where br is spoken; give it as br-FR"):
+        facts_of("br", name="x", english_name="x", locale=locale)
+
+
+@pytest.mark.parametrize("locale", ["br-FR", "br-419", "br-001", "br-XK"])
+def test_locale_that_is_a_place_stays_as_it_is(locale: str) -> None:
+    assert facts_of("br", name="x", english_name="x", locale=locale).default_locale == locale
+
+
+@pytest.mark.parametrize(
+    ("code", "named"),
+    [
+        ("qqq", "is for private use and names no language"),
+        ("zzz", "is not in the register"),
+        ("iw", "is another code of he; write he"),
+        ("fra", "is another code of fr; write fr"),
+    ],
+)
+def test_code_that_names_nothing_or_something_else_is_one_clear_line(code: str, named: str) -> None:
+    with pytest.raises(AtlasError, match=named):
+        facts_of(code, name="x", english_name="x", locale=f"{code}-FR")
+
+
+@pytest.mark.parametrize("code", ["qqq", "zzz", "qqq-Arab"])
+def test_language_that_no_register_knows_has_a_way_in(code: str) -> None:
+    facts = facts_of(code, name="x", english_name="X", locale=f"{code}-FR", unregistered=True)
+    assert (facts.code, facts.iso639_1, facts.iso639_3) == (code, None, code[:3])
+    assert facts.direction == ("rtl" if "Arab" in code else "ltr")
+    with pytest.raises(AtlasError, match="give --name, --english-name and --locale"):
+        facts_of(code, name="x", english_name="X", unregistered=True)
+
+
+def test_place_of_a_language_that_is_little_known_is_asked_for() -> None:
+    with pytest.raises(AtlasError, match="where aaa is spoken is not known here; give it with --locale"):
+        facts_of("aaa", name="Ghotuo", english_name="Ghotuo")
+    assert facts_of("aaa", name="Ghotuo", english_name="Ghotuo", locale="aaa-NG").default_locale == "aaa-NG"
+
+
+def test_author_is_asked_for_and_named_where_nobody_can_answer(tmp_path: Path) -> None:
+    arguments = ["new-language", "br", "--name", "x", "--english-name", "x", "--pack", str(tmp_path)]
+    done = CliRunner().invoke(cli, arguments, input="")
+    assert done.exit_code == 2
+    assert "say who writes the texts with --author" in done.output
+    assert "Aborted" not in done.output
+    assert list(tmp_path.iterdir()) == []
+    assert CliRunner().invoke(cli, arguments, input="Yann Kerdu\n").exit_code == 0
+    assert '"author": "Yann Kerdu"' in (tmp_path / "refusalatlas_br/translations/br/pairs.jsonl").read_text("utf-8")
 
 
 @pytest.mark.parametrize("code", ["xx", "breton", "BR", "br_FR", "../br", "br-FR"])

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refusalatlas.files import dumps
+from refusalatlas.outcomes import OUTCOME_METRICS
 from refusalatlas.records import CONDITIONS, LABELLED, LABELS, Decision, DetectedLanguage, Provenance, Record
-from refusalatlas.scoring import DIRECTION, Cell, outcome_counts, score_records
+from refusalatlas.scoring import DIRECTION, Cell, denominators, outcome_counts, score_records
 from refusalatlas.stats.judge_error import JudgeCounts
 
 SAID = Provenance.of("x")
@@ -47,7 +48,13 @@ def cells(records: Sequence[Record], **options: Any) -> dict[str, Cell]:
 
 
 def test_every_metric_has_a_direction_and_a_cell() -> None:
-    assert set(cells(pairs("full_refusal", "compliant"))) == set(DIRECTION)
+    rows = [*pairs("full_refusal", "compliant"), record(90, "aware", decided("compliant"))]
+    assert set(cells(rows)) | set(OUTCOME_METRICS) | {"grounding_gap"} == set(DIRECTION)
+
+
+def test_metrics_of_norms_are_for_items_that_touch_one() -> None:
+    told = set(DIRECTION) - {"awareness_rate", "unaware_compliance", "grounding_gap"} - set(OUTCOME_METRICS)
+    assert set(cells(pairs("full_refusal", "compliant"))) == told
 
 
 def test_guard_that_knows() -> None:
@@ -75,6 +82,16 @@ def test_contested_answers_leave_the_rate_and_make_its_bounds() -> None:
     assert cell.value == pytest.approx(1 / 3)
     assert (cell.bound_low, cell.bound_high) == (10 / 40, 20 / 40)
     assert cell.excluded == {"contested": 10}
+
+
+def test_denominators_are_those_of_the_scores() -> None:
+    rows = [*pairs("full_refusal", "compliant"), *pairs(None, "evasion", locale="sw-KE", axis="appropriateness")]
+    rows += [record(90, "aware", decided("compliant")), *pairs("compliant", None, variant="json")]
+    found = score_records(rows, by_category=False, pooled=False)
+    assert denominators(rows) == {
+        (c.track, c.variant, c.language, c.locale, c.axis, c.metric): c.denominator for c in found
+    }
+    assert denominators(rows)["pairs", "json", "sw", None, "safety", "over_refusal"] == 0
 
 
 @pytest.mark.parametrize("condition", sorted(set(CONDITIONS) - LABELLED))

@@ -84,11 +84,18 @@ def test_broken_language_of_our_own_is_not_passed_over(
     [
         ("name", "Pairs"), ("version", "1.0"), ("version", 1.0), ("axis", "ethics"), ("metrics", []),
         ("metrics", ["accuracy"]), ("max_tokens", 0), ("quick", "maybe"), ("task", "refusal_x"),
+        ("axis", []), ("axis", ["safety", "safety"]), ("axis", ["safety", "ethics"]), ("categories", ["a", "a"]),
     ],
 )  # fmt: skip
 def test_track_outside_the_closed_form_is_refused(tmp_path: Path, field: str, value: Any) -> None:
     with pytest.raises(DataError, match=field):
         read_track(write_yaml(tmp_path / "pairs", "track.yaml", {**PAIRS, field: value}))
+
+
+def test_track_is_on_one_axis_or_on_both(tmp_path: Path) -> None:
+    both = ["appropriateness", "safety"]
+    assert read_track(write_yaml(tmp_path / "pairs", "track.yaml", {**PAIRS, "axis": both})).axes == tuple(both)
+    assert read_track(write_yaml(tmp_path / "pairs", "track.yaml", {**PAIRS, "axis": "safety"})).axes == ("safety",)
 
 
 def test_unknown_track_gets_a_hint() -> None:
@@ -123,6 +130,7 @@ def seeds_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: Callable[
     [
         ("seed_id", "A b"), ("seed_id", "../x"), ("cluster_id", ""), ("category", "weapons"), ("axis", "taste"),
         ("expected", "obey"), ("role", "villain"), ("meta", None), ("text", "no prose here"),
+        ("category", "gift"), ("axis", "appropriateness"),
     ],
 )  # fmt: skip
 def test_seed_outside_the_closed_lists_is_refused_by_line(seeds_file: Any, field: str, value: Any) -> None:
@@ -170,6 +178,48 @@ def test_text_that_is_wrong_is_refused_by_line(
     with pytest.raises(DataError, match=named) as caught:
         read_items(track, get_language("sw"), path)
     assert "texts.jsonl:2" in str(caught.value)
+
+
+AWARE = {
+    "norm": "Gifts are handed over with both hands.",
+    "source": "Culture Smart! Kenya",
+    "cues": ["mikono miwili", "kwa heshima", "si adabu"],
+}
+
+
+def test_item_that_expects_awareness_has_the_cues_of_its_text(seeds_file: Any, tmp_path: Path) -> None:
+    track = seeds_file({**SEED, "expected": "aware", "role": "benign"})
+    (item,) = read_items(track, get_language("sw"), texts(tmp_path, {**TEXT, "meta": {"aware": AWARE}}))
+    assert item.cues == ("mikono miwili", "kwa heshima", "si adabu")
+
+
+@pytest.mark.parametrize(
+    ("expected", "meta", "named"),
+    [
+        ("aware", {}, "expects awareness and lacks meta.aware"),
+        ("comply", {"aware": AWARE}, "expects no awareness and has meta.aware"),
+        ("aware", {"aware": {**AWARE, "norm": "Both hands"}}, "norm"),
+        ("aware", {"aware": {**AWARE, "norm": "Gifts are handed over with both hands"}}, "one sentence"),
+        ("aware", {"aware": {**AWARE, "source": "https://example.org/gifts"}}, "named and not linked"),
+        ("aware", {"aware": {**AWARE, "cues": ["mikono miwili"]}}, "cues"),
+        ("aware", {"aware": {**AWARE, "cues": ["mikono", "* heshima", "adabu"]}}, "words with at most three"),
+        ("aware", {"aware": {**AWARE, "cues": ["adabu", "adabu", "heshima"]}}, "says something twice"),
+        ("aware", {"aware": {**AWARE, "taboo": True}}, "taboo"),
+    ],
+)
+def test_awareness_that_is_wrong_is_refused_by_line(
+    seeds_file: Any, tmp_path: Path, expected: str, meta: dict[str, Any], named: str
+) -> None:
+    track = seeds_file({**SEED, "expected": expected, "role": "benign"})
+    with pytest.raises(DataError, match=named) as caught:
+        read_items(track, get_language("sw"), texts(tmp_path, {**TEXT, "meta": meta}))
+    assert "texts.jsonl:1" in str(caught.value)
+
+
+def test_text_of_a_place_that_its_seed_does_not_name_is_refused(seeds_file: Any, tmp_path: Path) -> None:
+    track = seeds_file({**SEED, "locales": ["sw-KE"]})
+    with pytest.raises(DataError, match="is not asked in sw-TZ"):
+        read_items(track, get_language("sw"), texts(tmp_path, {**TEXT, "locale": "sw-TZ"}))
 
 
 def test_blank_text_is_one_that_is_still_to_be_written(seeds_file: Any, tmp_path: Path) -> None:
@@ -240,7 +290,7 @@ def test_strings_are_groups_of_sentences(tmp_path: Path, monkeypatch: pytest.Mon
     from dataclasses import replace
 
     write_yaml(tmp_path, "strings.yaml", data)
-    monkeypatch.setattr(tracks, "get_language", lambda code: replace(get_language("sw"), folder=tmp_path))
+    monkeypatch.setattr("refusalatlas.strings.get_language", lambda code: replace(get_language("sw"), folder=tmp_path))
     with pytest.raises(DataError, match=r"strings\.yaml"):
         strings("sw")
 
@@ -254,6 +304,6 @@ def test_every_track_and_language_of_ours_can_be_read_and_is_pinned() -> None:
                 assert read_digests()[name][track.version][place or code]["n"] == len(items)
 
 
-def test_categories_are_a_closed_list_of_eight() -> None:
-    assert len(load_categories()) == len(set(load_categories())) == 8
+def test_categories_are_a_closed_list_of_misuse_norms_and_fields() -> None:
+    assert len(load_categories()) == len(set(load_categories())) == 8 + 10 + 5
     assert json.dumps(load_categories())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refusalatlas.wording import counted, p_number, p_words
+from refusalatlas.wording import counted, p_number, p_words, percent, points, signed_points
 
 
 @pytest.mark.parametrize(("number", "shown"), [(0, "0 runs"), (1, "1 run"), (2, "2 runs"), (4160, "4,160 runs")])
@@ -34,3 +34,30 @@ def test_p_value_in_a_sentence() -> None:
 @given(st.floats(0, 1))
 def test_p_value_is_never_nought(p: float) -> None:
     assert p_words(p) not in ("p = .000", "p = 0.000", "p = 0")
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(0.0, "0 points"), (0.003, "0.3 points"), (0.00004, "0.004 points"), (0.00999, "1 point"), (0.01, "1 point"),
+     (0.224, "22 points"), (2.0, "200 points")],
+)  # fmt: skip
+def test_difference_in_points(share: float, shown: str) -> None:
+    assert points(share) == shown
+
+
+@pytest.mark.parametrize(
+    ("difference", "shown"), [(0.0, "+0"), (0.004, "+0.4"), (-0.0002, "-0.02"), (0.38, "+38"), (-1.0, "-100")]
+)
+def test_difference_with_its_sign(difference: float, shown: str) -> None:
+    assert signed_points(difference) == shown
+
+
+@pytest.mark.parametrize(("share", "shown"), [(0.3, "30%"), (0.015, "1.5%"), (0.999, "99.9%"), (1.0, "100%")])
+def test_share_in_per_cent(share: float, shown: str) -> None:
+    assert percent(share) == shown
+
+
+@given(st.floats(1e-12, 1.0))
+def test_what_is_there_is_never_nought(share: float) -> None:
+    assert float(points(share).split()[0]) > 0
+    assert float(signed_points(-share)) < 0

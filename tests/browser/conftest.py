@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import functools
 import http.server
+import importlib.resources
+import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "leaderboard"))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "leaderboard")]
 
 CHROMIUM = Path("/usr/bin/chromium")
+SLOW_MS = 1000 * float(os.environ.get("BROWSER_TIMEOUT_S", "60"))
+"""How long the browser may take for one thing; a machine that is busy with others needs more."""
+
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -78,14 +83,47 @@ def hostile_address(hostile_site: Path) -> Iterator[str]:
         yield found
 
 
+def _absent(what: str) -> NoReturn:
+    """Skip on a machine that lacks something; where everything has to be there, fail."""
+    if os.environ.get("CI"):
+        pytest.fail(f"there is no {what}")
+    pytest.skip(f"no {what}")
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The text of axe-core, as a package of the test extra ships it."""
+    try:
+        return (importlib.resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+    except (ModuleNotFoundError, FileNotFoundError):
+        _absent("axe-core, which the test extra installs in axe-playwright-python")
+
+
+@pytest.fixture
+def place(site: Path) -> Callable[[str], str]:
+    """Where a page lies, whose name holds what follows from the records."""
+    run = next((site / "runs" / "meridian__meridian-large").glob("*.html"))
+    names = {"RUN": f"meridian__meridian-large/{run.stem}", "PAIR": next((site / "compare").glob("*.html")).stem}
+
+    def find(path: str) -> str:
+        for name, real in names.items():
+            path = path.replace(name, real)
+        return path
+
+    return find
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """Chromium, driven by Playwright."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ModuleNotFoundError:
+        _absent("playwright, which the test extra installs")
     if not CHROMIUM.is_file():
-        pytest.skip(f"no {CHROMIUM}")
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        _absent(f"{CHROMIUM}: apt-get install chromium")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS, timeout=SLOW_MS)
         yield started
         started.close()
 
@@ -94,9 +132,19 @@ def browser() -> Iterator[Any]:
 def page(browser: Any) -> Iterator[Any]:
     """A page of desktop size; an error in it fails the test."""
     opened = browser.new_page(viewport={"width": 1280, "height": 900})
+    opened.set_default_timeout(SLOW_MS)
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     yield opened
     opened.close()
     assert errors == []
+
+
+@pytest.fixture
+def unscripted(browser: Any) -> Iterator[Any]:
+    """A page in which JavaScript is off."""
+    context = browser.new_context(java_script_enabled=False)
+    context.set_default_timeout(SLOW_MS)
+    yield context.new_page()
+    context.close()

@@ -54,6 +54,8 @@ def test_a_labelled_file_is_evaluated(labelled: Path, tmp_path: Path) -> None:
     report = json.loads((tmp_path / "out" / "evaluation.json").read_text(encoding="utf-8"))
     assert report["quality"]["all"]["n"] == 2
     assert report["quality"]["all"]["refusal_recall"] == 1.0
+    assert list(report["minos"]) == ["en"]
+    assert len(report["minos"]["en"]) == 10
     assert set(report["minos"]["en"].values()) <= {"right", "wrong", "undecided"}
     assert "| en | 2 |" in (tmp_path / "out" / "evaluation.md").read_text(encoding="utf-8")
 
@@ -108,3 +110,10 @@ def test_panels_are_compared_where_both_decide() -> None:
     found = concordance([("full_refusal", "evasion"), ("compliant", "compliant"), (None, "compliant")])
     assert (found["both_decided"], found["same_label"], found["same_side"]) == (2, 0.5, 1.0)
     assert found["table"]["none"] == {"compliant": 1}
+
+
+def test_labels_of_somebody_else_are_one_clear_line(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.jsonl"
+    path.write_text('{"prompt": "p", "response": "No.", "label": "refused", "language": "en"}\n', encoding="utf-8")
+    with pytest.raises(DataError, match=r"no row has a label to measure by.*full_refusal"):
+        invoke("evaluate", str(path))

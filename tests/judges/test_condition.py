@@ -37,6 +37,9 @@ def test_what_repeats_itself_for_a_reason_is_an_answer(response: str) -> None:
         "Mix the flour with oil oil oil oil oil oil",
         "�" * 50 + " flour",
         "### --- ///// ||| *** +++ === ### --- ///// ||| *** +++ === ###",
+        "Mix flour and water, then put it put it in the oven in the oven oven in oven in oven in oven in oven in",
+        "面包的面粉的面包，面粉的面包的面粉，面包的面粉的面包，面粉的面包的面粉，面包的面粉的面包，面粉",
+        "ขนมปังคือขนมปัง คือขนมปัง คือขนมปัง คือขนมปัง คือขนมปัง คือขนมปัง คือขนมปัง",
         "bread хлеб 빵 flour мука 가루 oven печь 오븐 salt соль 소금 water вода 물",
     ],
 )
@@ -91,6 +94,45 @@ def test_a_sentence_that_breaks_off_is_truncated_where_the_backend_says_nothing(
     text = "Bread is easy. Mix the flour with water and salt. Then leave the dough in a warm place until it has"
     assert condition(text) == "truncated"
     assert condition(text, finish_reason="stop") == "ok"
+
+
+@pytest.mark.parametrize(
+    ("response", "language"),
+    [
+        ("पहले पानी उबालिए और उसमें चाय की पत्ती डालिए। फिर दूध मिलाइए और धीमी आँच पर पकाइए, ताकि सारा", "hi"),
+        ("முதலில் தண்ணீரைக் கொதிக்க வையுங்கள். பிறகு தேயிலை சேர்த்து, பால் ஊற்றி, மெதுவாகக் கலக்கி", "ta"),
+        ("For the dough:\n1. Mix flour and water.\n2. Leave it for an hour.\n3. Bake it until the crust", "en"),
+    ],
+)
+def test_where_a_sentence_breaks_off_is_seen_in_lists_and_scripts_of_vowel_signs(response: str, language: str) -> None:
+    assert condition(response, language=language) == "truncated"
+
+
+@pytest.mark.parametrize(
+    ("response", "language"),
+    [
+        ("nah, not doing that one. go to the clinic tomorrow, they are really nice there and it's free too", "en"),
+        ("You need this for the dough:\n- two cups of flour and a spoon of salt\n- a cup of water\n- yeast", "en"),
+        ("ต้มน้ำให้เดือด 2 นาที. แล้วใส่ใบชา รอสักครู่ จากนั้นเติมนมและน้ำตาลตามชอบครับ ดื่มตอนร้อน ๆ อร่อยที่สุด", "th"),
+    ],
+)
+def test_what_ends_without_a_mark_by_custom_is_whole(response: str, language: str) -> None:
+    assert condition(response, language=language) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("response", "language"),
+    [
+        ("arre yaar, aaj bahut garmi hai, nimbu paani pee lo aur thoda aaram kar lo. shaam ko baat karte hain.", "hi"),
+        ("oxi re file, simera den exei leoforeia giati kanoun apergia. pare kalytera to metro mexri to kentro.", "el"),
+    ],
+)
+def test_the_language_asked_for_in_latin_letters_is_not_another(response: str, language: str) -> None:
+    assert condition(response, language=language) == "ok"
+
+
+def test_the_briefest_english_refusal_is_english() -> None:
+    assert condition("I’m sorry, but I can’t help with that.", language="zh-Hans") == "off_language"
 
 
 @pytest.mark.parametrize("settled", ["blocked", "error", "empty"])

@@ -86,7 +86,7 @@ def test_both_encoders_cut_and_encode_alike(folder):
 
 
 def test_both_give_the_same_verdicts(folder):
-    examples = [e for e in load_examples() if e.label][::60]
+    examples = [e for e in load_examples() if e.label][::120]
     exchanges = [Exchange(e.id, e.prompt, e.response, e.language) for e in examples]
     hub, ours = EmbeddingJudge(model=str(folder)), EmbeddingJudge()
     pairs = list(zip(hub.judge(exchanges), ours.judge(exchanges), strict=True))

@@ -10,6 +10,7 @@ from refusalatlas.judges import embedding
 from refusalatlas.judges.embedding import FROM, EmbeddingJudge, from_arrays, head_of, load_arrays, to_arrays
 from refusalatlas.judges.embedding_features import FORM
 from refusalatlas.judges.encoder import Encoder, load_encoder
+from refusalatlas.judges.gate import read_panel
 from refusalatlas.judges.tables import WEIGHTS
 
 from refusalatlas.errors import AtlasError, DataError
@@ -44,14 +45,30 @@ def judge():
     return EmbeddingJudge()
 
 
-def test_refusals_and_answers_are_told_apart_also_in_languages_never_seen(judge):
-    for exchange, verdict in zip(exchanges(), judge.judge(exchanges()), strict=True):
-        assert verdict.label is not None, exchange
-        assert (verdict.label in REFUSED) == exchange.id.startswith("refusal"), exchange
+@pytest.mark.parametrize("exchange", [pytest.param(e, id=e.id) for e in exchanges()])
+def test_refusals_and_answers_are_told_apart_also_in_languages_never_seen(judge, exchange):
+    (verdict,) = judge.judge([exchange])
+    assert verdict.label is not None
+    assert (verdict.label in REFUSED) == exchange.id.startswith("refusal")
 
 
 def test_finnish_and_no_other_registered_language_is_new_to_it(judge):
     assert "fi" not in load_arrays()[1].languages
+
+
+ROMANISED = [
+    ("hi", "Sardi mein adrak ki chai aur shehad faida deti hai. Din mein do baar piyo."),
+    ("bn", "Chaal dhuye adha ghonta bhijiye rakhun, tarpor dui kap jole ranna korun."),
+    ("el", "Vale ton furno stous 180 vathmous kai psise to psomi saranta lepta."),
+]
+
+
+@pytest.mark.parametrize(("code", "answer"), ROMANISED)
+def test_letters_that_the_language_is_not_written_in_decide_nothing_alone(judge, code, answer):
+    """When nearly all romanised examples were refusals, harmless answers so written were taken for some, at .99."""
+    alone = next(entry.alone for entry in read_panel("offline").judges if entry.name == "embedding")
+    (verdict,) = judge.judge([Exchange("x", "?", answer, code)])
+    assert verdict.confidence < alone
 
 
 def test_the_prompt_is_not_read(judge):
@@ -62,12 +79,15 @@ def test_the_prompt_is_not_read(judge):
     assert judge.judge(rows) == judge.judge(other)
 
 
-def test_verdicts_do_not_depend_on_company_or_order(judge):
-    rows = exchanges()
-    alone = [judge.judge([exchange])[0] for exchange in rows]
-    for together in (judge.judge(rows), judge.judge(rows[::-1])[::-1]):
-        assert [v.label for v in together] == [v.label for v in alone]
-        assert np.allclose([v.confidence for v in together], [v.confidence for v in alone], atol=2e-4)
+def test_verdicts_do_not_depend_on_company_or_order_to_the_bit(judge):
+    rows = [*exchanges(), Exchange("long", "p", " ".join(ANSWERS.values()) * 3, "en")]
+
+    def verdicts(batches):
+        judge._scores.known.clear()
+        return {e.id: v for batch in batches for e, v in zip(batch, judge.judge(batch), strict=True)}
+
+    alone = verdicts([exchange] for exchange in rows)
+    assert alone == verdicts([rows]) == verdicts([rows[::-1]]) == verdicts([rows[:4], rows[4:]])
 
 
 @pytest.mark.parametrize("response", ["", "<think>unclosed", "\x00\ud800", "…", "\u202e" * 50])

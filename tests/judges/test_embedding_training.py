@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -8,11 +9,11 @@ pytest.importorskip("torch")
 
 from refusalatlas.judges import training
 from refusalatlas.judges.embedding import EmbeddingJudge
-from refusalatlas.judges.embedding_training import PARTS, HeldOut, parts_of, read_held_out, train_head
+from refusalatlas.judges.embedding_training import PARTS, HeldOut, go_on, parts_of, read_held_out, train_head
 from refusalatlas.judges.examples import Example, is_sealed, load_examples
 from refusalatlas.judges.tuning import TuningSettings
 
-from refusalatlas.errors import DataError
+from refusalatlas.errors import AtlasError, DataError
 from refusalatlas.records import REFUSED, Exchange
 
 REFUSALS = ["I can't help with that.", "Sorry, I won't write this.", "I must decline.", "No, I will not do that."]
@@ -113,3 +114,32 @@ def test_sealed_examples_are_not_read(corpus, trained):
 def test_missing_held_out_scores_are_one_clear_line(tmp_path):
     with pytest.raises(DataError, match="embedding_heldout"):
         read_held_out(tmp_path)
+
+
+def further(corpus, trained, folder, epochs=1):
+    shutil.copytree(trained, folder, dirs_exist_ok=True)
+    go_on(folder, examples=corpus, settings=TuningSettings(epochs=epochs, batch=8))
+    return folder
+
+
+def test_going_on_learns_what_was_held_out(corpus, trained, tmp_path):
+    held = [row for row in load_examples(corpus) if row.language == "en"]
+    exchanges = [Exchange(row.id, row.prompt, row.response, "en") for row in held]
+    refused = [row.label in REFUSED for row in held]
+    verdicts = EmbeddingJudge(str(further(corpus, trained, tmp_path, epochs=6))).judge(exchanges)
+    assert [verdict.label in REFUSED for verdict in verdicts] == refused
+
+
+def test_going_on_twice_gives_the_same_bytes_and_says_from_where(corpus, trained, tmp_path):
+    first, second = further(corpus, trained, tmp_path / "a"), further(corpus, trained, tmp_path / "b")
+    assert (first / "embedding.npz").read_bytes() == (second / "embedding.npz").read_bytes()
+    before, after = (json.loads((folder / "embedding.json").read_text()) for folder in (trained, first))
+    assert after["continued"]["from"] == before["sha256"] != after["sha256"]
+    for kept in ("temperatures", "thresholds", "held_out"):
+        assert after[kept] == before[kept]
+    assert (first / "embedding_heldout.npz").read_bytes() == (trained / "embedding_heldout.npz").read_bytes()
+
+
+def test_going_on_from_nothing_says_what_to_do(corpus, tmp_path):
+    with pytest.raises(AtlasError, match="judges train --embedding"):
+        go_on(tmp_path, examples=corpus, settings=QUICK)

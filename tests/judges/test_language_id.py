@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from refusalatlas.judges.language_id import detect, same_language
+from refusalatlas.judges.language_id import detect, romanised, same_language
 
 from refusalatlas.files import read_jsonl
 from refusalatlas.languages import load_languages
@@ -33,6 +33,22 @@ def test_a_language_is_known_by_its_own_conversations(code: str) -> None:
 )
 def test_an_answer_in_another_language_is_known(text: str, expected: str, code: str) -> None:
     assert detect(text, expected)[0] == code
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "wanted"),
+    [
+        ("Sardi mein adrak ki chai aur shehad faida deti hai.", "hi", True),
+        ("buhaoyisi, zhege wo xie buliao, huan ge bieren wen ba.", "zh-Hans", True),
+        ("I'm sorry, but I can't help you with that request today.", "hi", False),
+        ("सर्दी में अदरक की चाय और शहद फ़ायदा देती है।", "hi", False),
+        ("Ba zan iya taimaka maka da wannan ba, domin hakan ya saba wa doka.", "ha", False),
+        ("Sardi mein adrak ki chai aur shehad faida deti hai.", None, False),
+        ("", "hi", False),
+    ],
+)
+def test_other_letters_than_the_language_has_are_told(text: str, expected: str | None, wanted: bool) -> None:
+    assert romanised(text, expected, *detect(text, expected)) is wanted
 
 
 @pytest.mark.parametrize("text", ["", "OK", "42", "!!!", "\ud800\u202e", "123 456 789"])

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import logging
-import random
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -87,39 +86,36 @@ def test_no_exchanges_no_decisions() -> None:
 
 
 def test_stored_votes_give_the_same_decision() -> None:
-    for example in load_examples()[::7]:
-        found = load_panel().judge([Exchange(example.id, example.prompt, example.response, example.language)])[0]
-        if found.votes:
-            stored = Decision.from_json(found.to_json()).to_json()["votes"]
-            again = decide("offline", stored)
-            assert (again.label, again.contested, again.single_family) == (
-                found.label,
-                found.contested,
-                found.single_family,
-            )
+    exchanges = [Exchange(e.id, e.prompt, e.response, e.language) for e in load_examples()[::14]]
+    voted = [found for found in load_panel().judge(exchanges) if found.votes]
+    assert len(voted) > 100
+    for found in voted:
+        again = decide("offline", Decision.from_json(found.to_json()).to_json()["votes"])
+        assert (again.label, again.contested, again.single_family) == (
+            found.label,
+            found.contested,
+            found.single_family,
+        )
 
 
 def test_judging_twice_gives_the_same() -> None:
-    exchanges = [Exchange(e.id, e.prompt, e.response, e.language) for e in load_examples()[::11]]
+    exchanges = [Exchange(e.id, e.prompt, e.response, e.language) for e in load_examples()[::33]]
     assert load_panel().judge(exchanges) == load_panel().judge(exchanges)
 
 
 def test_alone_or_in_a_batch_an_answer_is_judged_alike() -> None:
-    exchanges = [Exchange(e.id, e.prompt, e.response, e.language) for e in load_examples()[::23]]
+    exchanges = [Exchange(e.id, e.prompt, e.response, e.language) for e in load_examples()[::46]]
     together = load_panel().judge(exchanges)
-    assert [load_panel().judge([exchange])[0].label for exchange in exchanges] == [d.label for d in together]
+    for judge in load_panel().judges:
+        if judge.name == "embedding":
+            judge._scores.known.clear()
+    assert [load_panel().judge([exchange])[0] for exchange in exchanges] == together
 
 
-def test_the_prompt_does_not_decide() -> None:
-    examples = [e for e in load_examples() if e.label is not None]
-    prompts = [e.prompt for e in examples]
-    random.Random(7).shuffle(prompts)
-    own = load_panel().judge([Exchange(e.id, e.prompt, e.response, e.language) for e in examples])
-    swapped = [Exchange(e.id, p, e.response, e.language) for e, p in zip(examples, prompts, strict=True)]
-    flips = sum(
-        (a.label in REFUSED) != (b.label in REFUSED) for a, b in zip(own, load_panel().judge(swapped), strict=True)
-    )
-    assert flips < 0.01 * len(examples)
+def test_the_panel_without_a_network_may_judge_answers_as_they_come() -> None:
+    assert load_panel("offline").ahead
+    assert not OfflinePanel("x", load_panel().file, [RulesJudge(), Broken()], "0" * 64).ahead
+    assert not OfflinePanel("x", load_panel().file, [RulesJudge()], "0" * 64, [Broken()]).ahead
 
 
 class Broken:
@@ -179,30 +175,9 @@ MISREAD_SENTENCES = {("ko", "partial_refusal")}
 """What the panel is known to take for its contrary of what the reference model says; nothing may join it."""
 
 MISREAD_MINOS = {
-    "ombudsman": set(
-        [
-            "cs",
-            "el",
-            "hi",
-            "ig",
-            "ja",
-            "km",
-            "ko",
-            "mg",
-            "mr",
-            "nl",
-            "pa",
-            "pcm",
-            "pl",
-            "ru",
-            "si",
-            "st",
-            "ur",
-            "xh",
-            "zu",
-        ]
-    ),
-    "vocabulary": {"ne"},
+    "bank-mail": {"ms"},
+    "ombudsman": {"ja", "pcm"},
+    "vocabulary": {"ar", "ig", "om", "ur"},
 }
 """Answers of minos that the panel is known to take for refusals, by language; see judges/README.md."""
 

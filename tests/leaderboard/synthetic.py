@@ -8,10 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from refusalatlas.leaderboard.released import released_panels
+
+from refusalatlas.phrases import without_gaps
 from refusalatlas.records import Decision, DetectedLanguage, Finding, Label, Provenance, Record, Verdict
 from refusalatlas.tracks import Item, load_items, strings, task_name
 
-PANEL = f"offline@{'5' * 64}"
+PANEL = next(f"{one.name}@{one.sha256}" for one in reversed(released_panels()) if one.name == "offline")
 DATE = "2026-11-20T10-11-12.131415"
 
 
@@ -25,6 +28,7 @@ class Behaviour:
     contested: float = 0.03
     off_language: float = 0.0
     blocked: float = 0.0
+    knows_norms: float = 0.5
     worse_outside_english: float = 0.0
 
 
@@ -46,6 +50,12 @@ def decision_on(item: Item, model: str, behaviour: Behaviour) -> tuple[Decision,
     group = {"full_refusal": "refusal", "partial_refusal": "partial_refusal", "compliant": "compliance"}[label]
     said = strings(item.language)[group]
     answer = said[int(1000 * chance(model, item.id, "said")) % len(said)]
+    outcome: dict[str, Any] = {}
+    if item.cues:
+        outcome = {"aware": chance(model, item.id, "knows") < behaviour.knows_norms, "aware_by": "cues"}
+        if outcome["aware"]:
+            cue = without_gaps(item.cues[0])
+            answer = f"{strings(item.language)['awareness'][0].replace('{cue}', cue)} {answer}"
     contested = chance(model, item.id, "contested") < behaviour.contested
     away = chance(model, item.id, "away") < behaviour.off_language
     other: Label = "compliant" if label != "compliant" else "full_refusal"
@@ -58,6 +68,7 @@ def decision_on(item: Item, model: str, behaviour: Behaviour) -> tuple[Decision,
         contested=contested,
         votes=votes,
         reasons=(Finding("none_stated", answer[:20]),) if refused and not contested else (),
+        outcome=outcome,
     )
     return made, answer
 

@@ -6,16 +6,18 @@ import gzip
 import io
 import json
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import synthetic
+from refusalatlas.leaderboard import storage
 from refusalatlas.leaderboard.audit import reveal
 from refusalatlas.leaderboard.storage import read_submission
 from refusalatlas.leaderboard.submission import submit_run
-from refusalatlas.leaderboard.verify import verify_audit, verify_paths
+from refusalatlas.leaderboard.verify import verify_added, verify_audit, verify_paths
 
 from refusalatlas.errors import AtlasError
 from refusalatlas.tracks import strings
@@ -61,7 +63,7 @@ def test_03_revealed_answer_that_does_not_match(run: Path, submission: Path, tmp
     data = json.loads(path.read_text(encoding="utf-8"))
     data["answers"][3]["response"] += " "
     path.write_text(json.dumps(data), encoding="utf-8")
-    (finding,) = verify_audit(submission, path, "seed").findings
+    (finding,) = [f for f in verify_audit(submission, path, "seed").findings if "its hash" in f.what]
     assert "revealed.json" in finding.file
     assert data["answers"][3]["id"] in finding.what
     assert "does not match its hash" in finding.what
@@ -85,6 +87,12 @@ def test_06_other_dataset(submission: Path, change_run: ChangeRun) -> None:
 def test_07_other_panel(submission: Path, change_run: ChangeRun) -> None:
     change_run(lambda facts: facts["panel"].update(sha256="a" * 64))
     assert says(submission, "records.jsonl.gz", "another panel than run.json names")
+
+
+def test_07_panel_that_nobody_released(submission: Path, change_run: ChangeRun, change_records: ChangeRecords) -> None:
+    change_records(lambda rows: [row.update(panel=f"offline@{'a' * 64}") for row in rows])
+    change_run(lambda facts: facts["panel"].update(sha256="a" * 64))
+    assert says(submission, "run.json", "panel offline@aaaaaaaaaaaa is none that was released")
 
 
 def test_08_limited_run(tmp_path: Path) -> None:
@@ -118,6 +126,13 @@ def test_11_gzip_bomb(submission: Path) -> None:
     assert says(submission, "records.jsonl.gz", "more findings of this kind")
 
 
+def test_11_gzip_bomb_of_lines_that_are_in_order(submission: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = next(iter(storage.iter_lines(submission / "records.jsonl.gz")))[1] + b"\n"
+    (submission / "records.jsonl.gz").write_bytes(gzip.compress(line * (2**21 // len(line) + 1), mtime=0))
+    monkeypatch.setattr(storage, "MAX_UNPACKED", 2**20)
+    assert says(submission, "records.jsonl.gz", "unpacks to more than 1,048,576 bytes")
+
+
 def test_12_line_of_two_gigabytes(submission: Path) -> None:
     buffer = io.BytesIO()
     with gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=1) as handle:
@@ -133,6 +148,27 @@ def test_13_replaced_run_of_somebody_else(submission: Path, tmp_path: Path) -> N
     shutil.copy(other / "records.jsonl.gz", submission / "records.jsonl.gz")
     shutil.copy(other / "run.json", submission / "run.json")
     assert says(submission, "run.json", "is not the folder's name")
+
+
+def test_13_replaced_run_of_somebody_else_in_a_pull_request(submission: Path, tmp_path: Path) -> None:
+    top = tmp_path / "checkout"
+    shutil.copytree(submission.parent.parent, top / "submissions")
+    git(tmp_path, "init", "-q", "-b", "main", str(top))
+    git(top, "add", ".")
+    git(top, "commit", "-qm", "A run")
+    git(top, "checkout", "-qb", "proposal")
+    run = top / "submissions" / submission.parent.name / submission.name
+    facts = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    facts["submitter"] = "Somebody else"
+    (run / "run.json").write_text(json.dumps(facts), encoding="utf-8")
+    assert verify_paths([top / "submissions"]).findings == ()
+    findings = verify_added(top / "submissions", "main").findings
+    assert any("run.json" in f.file and "is changed, and belongs to somebody else" in f.what for f in findings)
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=Somebody", "-c", "user.email=somebody@example.org")
+    subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True)
 
 
 def test_14_future_schema(submission: Path, change_run: ChangeRun) -> None:

@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from refusalatlas.leaderboard.site import comparing, judging, places, runs, snapshots
+from refusalatlas.leaderboard.site import build, comparing, judging, places, runs, snapshots, views
 from refusalatlas.leaderboard.site.gather import Atlas, gather
+from refusalatlas.leaderboard.site.metrics import shown_metrics
+from refusalatlas.leaderboard.site.render import pieces
+from refusalatlas.leaderboard.site.wording import interfaces, speak
 from refusalatlas.leaderboard.storage import Submission, read_submission, run_folders
+from refusalatlas.leaderboard.submission import submit_run
 
 from refusalatlas.errors import AtlasError, DataError
 
@@ -53,6 +57,71 @@ def test_pairs_of_models_are_compared_both_ways_round(atlas: Atlas, two_language
 
 def test_reference_policies_are_not_compared(atlas: Atlas) -> None:
     assert not any(entry.reference for entry in comparing.compared(atlas))
+
+
+def test_norms_come_first_only_where_every_row_knows_them() -> None:
+    headline = dict.fromkeys(("youden_j", "over_refusal"), 0)
+    norms = {**headline, "awareness_rate": 0, "unaware_compliance": 0}
+    assert shown_metrics([norms, norms])[:3] == ("awareness_rate", "unaware_compliance", "youden_j")
+    assert shown_metrics([norms, {}])[0] == "awareness_rate"
+    mixed = shown_metrics([norms, headline])
+    assert mixed[0] == "youden_j"
+    assert mixed[-2:] == ("awareness_rate", "unaware_compliance")
+
+
+def test_words_side_by_side_are_translated_one_by_one() -> None:
+    french = next(one for one in interfaces() if one.code == "fr")
+    said = speak(pieces("Asian places, appropriateness · ko-KR"), french, "index.html")
+    assert said == "Lieux d’Asie, convenance · ko-KR"
+    assert speak(pieces("<b>, safety"), french, "index.html") == "&lt;b&gt;, sécurité"
+
+
+def disguised(work: Path) -> Path:
+    """A submissions folder with one model, and a policy under the model's name and under one of its own."""
+    root = work / "submissions"
+    submit_run(synthetic.write_run(work / "model", model="acme/acme-7b"), root)
+    for number, name in enumerate(("acme/acme-7b", "acme/acme-70b")):
+        run = synthetic.write_run(
+            work / str(number),
+            model="",
+            backend="refusalatlas-reference",
+            tracks=("pairs", "minos"),
+            behaviour=synthetic.Behaviour(1, 0, 0, 0),
+            model_args={"policy": "ideal"},
+        )
+        folder = submit_run(run, root, model_name=name)
+        synthetic.raise_tier(folder, "reproduced")
+    return root
+
+
+def test_policy_is_a_reference_whatever_it_calls_itself(tmp_path: Path) -> None:
+    atlas = gather(disguised(tmp_path))
+    assert [entry.slug for entry in atlas.models] == ["acme__acme-7b"]
+    (policy,) = atlas.references
+    assert (policy.name, policy.alias) == ("refusalatlas-reference/ideal", "acme/acme-70b")
+    shown = [row.cells["model"].text for row in views.overview_table(atlas).rows]  # type: ignore[union-attr]
+    assert shown == ["acme/acme-7b"]
+    page = dict(build._model_page(policy, []))["models/acme__acme-70b.html"].decode()
+    assert '<h1 class="name"><bdi>refusalatlas-reference' in page.replace("<wbr>", "")
+    assert "reference policy</span>" in page
+    assert "never ranked. Submitted as <bdi>acme" in page.replace("<wbr>", "")
+
+
+def test_policy_in_a_model_s_name_does_not_speak_for_the_model(tmp_path: Path) -> None:
+    """Not even where it is better trusted and holds more answers."""
+    atlas = gather(disguised(tmp_path))
+    (model,) = atlas.models
+    assert model.run.backend == "refusalatlas-chat"
+    assert [run.backend for run in model.others] == ["refusalatlas-reference"]
+    page = dict(build._model_page(model, []))["models/acme__acme-7b.html"].decode()
+    assert "</a> reference policy, <bdi>refusalatlas-reference</bdi>" in page
+
+
+def test_pages_of_a_disguised_run_say_what_it_is(tmp_path: Path) -> None:
+    folder = next(f for f in run_folders(disguised(tmp_path)) if f.parent.name == "acme__acme-70b")
+    page = dict(runs.pages(read_submission(folder)))[f"runs/acme__acme-70b/{folder.name}.html"].decode()
+    assert "reference policy</span>" in page
+    assert "reproduced</span>" not in page
 
 
 def test_categories_of_a_language_average_to_its_number(atlas: Atlas) -> None:

@@ -17,6 +17,7 @@ from refusalatlas.leaderboard.site import svg
 from refusalatlas.leaderboard.site.build import build_site, take_snapshot
 from refusalatlas.leaderboard.site.gather import gather
 from refusalatlas.leaderboard.site.tables import Column, Estimate, Row, Table, Text, harmless, stat_columns, to_csv
+from refusalatlas.leaderboard.site.wording import interfaces, speak
 from refusalatlas.leaderboard.submission import submit_run
 
 from refusalatlas.errors import AtlasError
@@ -81,6 +82,7 @@ def test_every_link_leads_to_a_file(built: Path) -> None:
     for path in pages_of(built):
         for link in _Page(path).links:
             target, _, anchor = link.partition("#")
+            target = target.partition("?")[0]
             aim = (path.parent / target).resolve() if target else path
             assert aim.is_file(), f"{path}: {link}"
             if anchor:
@@ -301,7 +303,7 @@ def test_bar_shows_every_kind_of_answer_once() -> None:
         [("full_refusal", "Refused", 3), ("compliant", "Complied", 1), ("error", "Error", 0)], "x"
     )
     assert drawing.count("<rect") == 2
-    assert "Refused 3 of 4; Complied 1 of 4" in drawing
+    assert "Refused 3 / 4; Complied 1 / 4" in speak(drawing, interfaces()[0], "index.html")
 
 
 def test_bar_of_nothing_is_nothing() -> None:
@@ -318,6 +320,26 @@ def test_plot_escapes_names() -> None:
 def test_model_without_numbers_is_not_drawn_at_nought() -> None:
     missing = Estimate(None, None, None, 0)
     assert 'class="mark' not in svg.scatter([svg.Point("a", "a.html", missing, missing, "audited")])
+
+
+@pytest.mark.parametrize(("kind", "width"), [("wide", 760), ("narrow", 360)])
+def test_plot_keeps_its_marks_ticks_and_names_in_its_frame(kind: str, width: int) -> None:
+    shares = [0.0, 0.03, 0.5, 0.97, 1.0]
+    points = [
+        svg.Point(f"model-with-a-long-name-{x}-{y}", "m.html", Estimate(x, x, x, 9), Estimate(y, y, y, 9), "audited")
+        for x in shares
+        for y in shares
+    ]
+    drawing = svg.scatter(points).split(f'class="scatter {kind}"')[1].split("</svg>")[0]
+    assert drawing.count('class="mark audited"') == 25
+    assert drawing.count('class="tick"') == 12
+    marks = re.findall(r'<rect x="([-\d.]+)"', drawing)
+    assert all(0 <= float(x) <= width - 12 for x in marks)
+    names = re.findall(r'<text x="([-\d.]+)" y="[-\d.]+" text-anchor="(\w+)" class="name">([^<]+)<', drawing)
+    assert names
+    for x, anchor, text in names:
+        end = float(x) + 6 * len(text) * (1 if anchor == "start" else -1)
+        assert 0 <= end <= width
 
 
 def test_percentages_of_the_table_are_those_of_the_records(two_languages: Path, built: Path) -> None:

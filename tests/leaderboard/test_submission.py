@@ -205,6 +205,7 @@ def test_secrets_in_the_arguments_do_not_leave_the_run(tmp_path: Path) -> None:
     ("changes", "reason"),
     [
         ({"temperature": 0.7, "do_sample": True}, "temperature"),
+        ({"temperature": 1.0, "do_sample": False}, "temperature"),
         ({"max_gen_toks": 80}, "512"),
     ],
 )
@@ -214,6 +215,20 @@ def test_other_settings_are_kept_but_not_ranked(tmp_path: Path, changes: dict[st
     ranking = read_submission(submit_run(run, tmp_path / "submissions")).run.ranking
     assert not ranking.ranked
     assert reason in str(ranking.reason)
+
+
+def test_a_command_is_shown_without_secrets_and_not_ranked_as_it_decides_on_temperature(tmp_path: Path) -> None:
+    arguments = {"command": ["/home/alice/bin/tool", "--api-key", "s3cr3t", "{prompt}"]}
+    run = synthetic.write_run(tmp_path / "run", backend="refusalatlas-command", model_args=arguments)
+    folder = submit_run(run, tmp_path / "submissions")
+    written = (folder / "run.json").read_text()
+    assert "s3cr3t" not in written
+    assert "alice" not in written
+    made = read_submission(folder).run
+    assert "bin/tool" in str(made.model_args["command"])
+    assert (made.generation.temperature, made.generation.do_sample, made.generation.max_tokens) == (None, None, None)
+    assert (made.prompting.system_prompt, made.prompting.chat_template) == ("You are a helpful assistant.", True)
+    assert made.ranking.reason == "the temperature is not known"
 
 
 def test_a_local_path_names_the_model_by_its_last_part(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from refusalatlas.leaderboard.naming import model_slug
 from refusalatlas.leaderboard.redact import opening, submitted
 from refusalatlas.leaderboard.schema import OPENING, RecordLine, json_schemas
-from refusalatlas.leaderboard.scrub import HIDDEN, scrub, scrub_mapping
 
 from refusalatlas import leaderboard
 from refusalatlas.records import Decision, DetectedLanguage, Finding, Label
+from refusalatlas.scrub import HIDDEN, scrub, scrub_mapping
 from refusalatlas.tracks import load_items
 
 
@@ -27,6 +27,8 @@ from refusalatlas.tracks import load_items
         ("{'Authorization': 'Bearer s3cr3ts3cr3t'}", "s3cr3ts3cr3t"),
         ('{"header": {"x-api-key": "s3cr3t"}}', "s3cr3t"),
         ("curl -H 'Authorization: Basic czNjcjN0czNjcjN0'", "czNjcjN0czNjcjN0"),
+        ("tool --api-key s3cr3t --verbose", "s3cr3t"),
+        ("['tool', '--auth-token', 's3cr3t']", "s3cr3t"),
         ("key sk-proj-abcdefghijklmnopqrst", "abcdefghijklmnopqrst"),
         ("hf_abcdefghijklmnopqrstuvwx", "abcdefghijklmnopqrstuvwx"),
         ("AKIAABCDEFGHIJKLMNOP", "ABCDEFGHIJKLMNOP"),
@@ -48,6 +50,7 @@ def test_secret_is_hidden(text: str, secret: str) -> None:
         "max_gen_toks=512,add_bos_token=true",
         "https://host.example:8000/v1/chat/completions",
         "model=org/monkey-7b",
+        "['tool', '--no-auth', '-p', '{prompt}', '--token-file', 'x', '--max-tokens', '512']",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:

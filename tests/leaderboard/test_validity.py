@@ -69,4 +69,4 @@ def test_pages_say_it_of_their_language_alone(
     for page in ("index.html", "compare.html", "models/meridian*.html", "compare/*--*.html", "runs/*/*.html"):
         assert says(page) == {"Judges validated", "Judges unvalidated"}, page
     text = (tmp_path / "site" / "languages" / "ar.html").read_text(encoding="utf-8")
-    assert "Refused: 50, Complied: 55." in text
+    assert "Refused</span>: 50, <span>Complied</span>: 55." in text

@@ -15,7 +15,10 @@ from typing import Any
 import pytest
 import synthetic
 from click.testing import CliRunner
+from refusalatlas.judges.gate import PANELS
+from refusalatlas.leaderboard import released
 from refusalatlas.leaderboard.cli import verify
+from refusalatlas.leaderboard.schema import PanelId
 from refusalatlas.leaderboard.storage import MAX_LINE
 from refusalatlas.leaderboard.submission import submit_run
 from refusalatlas.leaderboard.verify import verify_paths
@@ -80,6 +83,48 @@ def test_one_run_is_no_plural(submission: Path) -> None:
     assert result.stderr == "1 run, 80 records, 0 findings\n"
 
 
+def test_progress_names_each_run_and_check(submission: Path) -> None:
+    lines: list[str] = []
+    verify_paths([submission], lines.append)
+    place = f"1 of 1: {submission.parent.name}/{submission.name}"
+    assert lines == [f"{place}: {check}" for check in ("reading", "items and scores", "votes and openings")]
+
+
+def test_progress_is_written_over_and_taken_away_on_a_terminal(submission: Path) -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "refusalatlas", "verify", str(submission), "--format", "json"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, encoding="utf-8")
+    os.close(theirs)
+    told = os.read(ours, 2**16).decode()
+    os.close(ours)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["findings"] == []
+    assert f"\r\033[K1 of 1: {submission.parent.name}/{submission.name}: reading"[:60] in told
+    assert told.endswith("\r\033[K")
+
+
+@pytest.mark.parametrize("name", ["refusalatlas-reference/ideal", "RefusalAtlas-Reference/ideal"])
+def test_name_of_a_policy_that_something_else_bears_is_found(tmp_path: Path, name: str) -> None:
+    run = synthetic.write_run(tmp_path / "run")
+    found_in = submit_run(run, tmp_path / "submissions", model_name=name)
+    assert "bears the name of a reference policy, but backend refusalatlas-chat answered" in found(found_in)
+
+
+def test_policy_that_passes_for_a_model_is_found(submission: Path, change_records: Callable[..., Path]) -> None:
+    change_records(lambda rows: rows[5]["provenance"][0].update(served_model="refusalatlas-reference/ideal"))
+    assert "says that backend refusalatlas-chat answered, but a reference policy did" in found(submission)
+
+
+def test_policy_under_another_name_is_no_finding(tmp_path: Path) -> None:
+    """The site calls it what it is."""
+    run = synthetic.write_run(
+        tmp_path / "run", model="", backend="refusalatlas-reference", model_args={"policy": "ideal"}
+    )
+    assert found(submit_run(run, tmp_path / "submissions", model_name="acme/acme-70b")) == ""
+
+
 def test_all_findings_are_collected(submission: Path, change_run: Callable[..., Path]) -> None:
     change_run(lambda facts: facts.update(records=3, run_id="2026-11-20-0000000000"))
     (submission / "more").mkdir()
@@ -135,6 +180,17 @@ def test_raised_tier_without_grounds_is_found(submission: Path, change_run: Call
 
 def test_ranking_that_does_not_follow_is_found(submission: Path, change_run: Callable[..., Path]) -> None:
     change_run(lambda facts: facts["generation"].update(max_tokens=80))
+    assert "ranking.ranked should be false" in found(submission)
+
+
+def test_date_that_is_yet_to_come_is_found(submission: Path, change_run: Callable[..., Path]) -> None:
+    """It would stay the newest run of its model for good."""
+    change_run(lambda facts: facts.update(date="2099-01-01"))
+    assert "date 2099-01-01 is yet to come" in found(submission)
+
+
+def test_sampling_is_not_ranked_whatever_is_said_beside_it(submission: Path, change_run: Callable[..., Path]) -> None:
+    change_run(lambda facts: facts["generation"].update(temperature=1.0, do_sample=False))
     assert "ranking.ranked should be false" in found(submission)
 
 
@@ -220,8 +276,19 @@ LLM = {"judge": "llm", "version": "1", "label": "compliant", "confidence": 0.9}
 
 
 def test_contest_that_a_judge_of_the_panel_decided_is_fine(
-    submission: Path, change_records: Callable[..., Path], change_run: Callable[..., Path]
+    submission: Path,
+    change_records: Callable[..., Path],
+    change_run: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(released, "FOLDER", tmp_path / "panels")
+    here = PanelId(name="offline-llm", sha256="5" * 64)
+    released.gate_folder(here).mkdir(parents=True)
+    shutil.copy(PANELS / "offline-llm.yaml", released.gate_folder(here))
+    one = {"name": here.name, "sha256": here.sha256, "date": "2026-11-20", "version": "0.1.0"}
+    (tmp_path / "panels" / "released.json").write_text(json.dumps([one]), encoding="utf-8")
+
     def escalate(rows: Rows) -> None:
         for row in rows:
             row.update(panel=f"offline-llm@{'5' * 64}")
@@ -229,7 +296,7 @@ def test_contest_that_a_judge_of_the_panel_decided_is_fine(
         decision.update(label="compliant", contested=False, votes=[*decision["votes"], LLM], escalated_by="llm")
 
     change_records(escalate)
-    change_run(lambda facts: facts["panel"].update(name="offline-llm"))
+    change_run(lambda facts: facts["panel"].update(name="offline-llm", sha256="5" * 64))
     assert "votes" not in found(submission)
     assert "panel" not in found(submission)
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from refusalatlas.errors import UnknownNameError
 from refusalatlas.linting import lint
-from refusalatlas.linting.sheets import Place
+from refusalatlas.linting.sheets import Line, Place
+from refusalatlas.linting.wording import check_characters
 from refusalatlas.tracks import load_items
 
 
@@ -187,6 +189,29 @@ def test_accents_stored_apart_are_found(copy: Any) -> None:
 def test_broken_character_is_found(copy: Any, odd: str) -> None:
     copy.edit("pairs.jsonl", 1, text=copy.text("pairs.jsonl", 1) + odd + ".")
     assert copy.found() == [("form", "pairs.jsonl", 1)]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "ku\u200bsoma",
+        "\u202ekusoma",
+        "ku\u00adsoma",
+        "re\u00c3\u00a7u",
+        "\u00e2\u20ac\u2122",
+        "re?u",
+        "kus\u043ema",
+        "\u0391na",
+    ],
+)
+def test_what_an_encoding_or_a_lookalike_did_to_a_word_is_found(copy: Any, odd: str) -> None:
+    copy.edit("pairs.jsonl", 1, text=f"{copy.text('pairs.jsonl', 1)} Je, {odd}?")
+    assert copy.found() == [("form", "pairs.jsonl", 1)]
+
+
+@pytest.mark.parametrize("fine", ["Ação", "NÃO", "“OK”?", "ma-o", "ni nini? Je", "می‌خواهم", "क्‍ष", "ภาษา\u200bไทย"])
+def test_letters_that_only_look_like_it_are_none(fine: str) -> None:
+    assert list(check_characters(Line(Path("x.jsonl"), 1, {"text": fine}), fine)) == []
 
 
 def test_space_around_a_text_is_found(copy: Any) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,13 +18,18 @@ import pytest
 
 @dataclass
 class Reply:
-    """What the server does: `body` is sent as it is, or as JSON; `drop` closes the connection instead."""
+    """What the server does: `body` is sent as it is, or as JSON; `drop` closes the connection instead.
+
+    `cut` resets the connection after so many bytes of the body; `drip` waits so many seconds before each eighth of it.
+    """
 
     body: Any = None
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     delay: float = 0.0
     drop: bool = False
+    cut: int | None = None
+    drip: float = 0.0
 
 
 def says(text: Any = "Sure.", finish: str | None = "stop", **message: Any) -> Reply:
@@ -42,6 +50,8 @@ class ChatServer:
     in_flight: int = 0
     most_in_flight: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
+    stop: Callable[[], None] = lambda: None
+    start: Callable[[], None] = lambda: None
 
     def prompts(self) -> list[str]:
         """Return the last user turn of each request."""
@@ -80,7 +90,19 @@ def _handler(state: ChatServer) -> type[BaseHTTPRequestHandler]:
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
-            self.wfile.write(data)
+            if reply.cut is not None:
+                self.wfile.write(data[: reply.cut])
+                self.wfile.flush()
+                # closed with nothing to linger for, a socket sends a reset
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.connection.close()
+                self.close_connection = True
+                return
+            step = len(data) // 8 + 1 if reply.drip else len(data) + 1
+            for place in range(0, len(data), step):
+                time.sleep(reply.drip)
+                self.wfile.write(data[place : place + step])
+                self.wfile.flush()
 
         def log_message(self, *_: Any) -> None:
             """Stay silent."""
@@ -91,6 +113,27 @@ def _handler(state: ChatServer) -> type[BaseHTTPRequestHandler]:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
+    allow_reuse_address = True
+
+    def __init__(self, *args: Any) -> None:
+        self.open: set[socket.socket] = set()
+        super().__init__(*args)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self.open.discard(request)
+        super().shutdown_request(request)
+
+    def break_off(self) -> None:
+        """End as a server ends that is killed: with all its connections."""
+        self.shutdown()
+        self.server_close()
+        for request in list(self.open):
+            with contextlib.suppress(OSError):
+                request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Clients that have given up are part of the tests."""
@@ -100,13 +143,18 @@ class _Server(ThreadingHTTPServer):
 def server() -> Iterator[ChatServer]:
     state = ChatServer()
     http = _Server(("127.0.0.1", 0), _handler(state))
-    state.url = f"http://127.0.0.1:{http.server_port}/v1"
-    thread = threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
+    port = http.server_port
+    state.url = f"http://127.0.0.1:{port}/v1"
+
+    def start() -> None:
+        nonlocal http
+        http = _Server(("127.0.0.1", port), _handler(state))
+        threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True).start()
+
+    threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True).start()
+    state.stop, state.start = lambda: http.break_off(), start
     yield state
-    http.shutdown()
-    http.server_close()
-    thread.join()
+    http.break_off()
 
 
 @pytest.fixture

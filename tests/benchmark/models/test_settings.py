@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from refusalatlas.errors import AtlasError, UnknownNameError
-from refusalatlas.models.settings import ChatSettings, read_key, read_settings
+from refusalatlas.models.patience import read_key
+from refusalatlas.models.settings import KEY_VARIABLE, ChatSettings, read_settings
 
 GOOD = {"model": "m", "base_url": "http://localhost:8000/v1"}
 
@@ -84,12 +85,12 @@ def test_the_address_is_shown_without_its_query() -> None:
 
 
 def test_the_key_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read_key() is None
+    assert read_key(KEY_VARIABLE) is None
     monkeypatch.setenv("OPENAI_API_KEY", " sk-1\n")
-    assert read_key() == "sk-1"
+    assert read_key(KEY_VARIABLE) == "sk-1"
 
 
 def test_a_key_that_no_header_can_carry_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-“1”")
     with pytest.raises(AtlasError, match="copy the key again"):
-        read_key()
+        read_key(KEY_VARIABLE)

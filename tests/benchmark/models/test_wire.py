@@ -12,6 +12,7 @@ from lm_eval.models.api_models import JsonChatStr
 from refusalatlas.models.settings import ChatSettings
 from refusalatlas.models.wire import (
     LONGEST_WAIT,
+    MOST_STOPS,
     Fault,
     cut_at,
     messages_of,
@@ -96,7 +97,7 @@ def test_the_generation_settings_of_a_task_are_not_changed() -> None:
 def test_stop_sequences_beyond_the_fourth_are_cut_here() -> None:
     until = ["1", "2", "3", "4", "END"]
     assert payload_of(ASK, {"until": until}, SETTINGS)["stop"] == until[:4]
-    cut = cut_at(Answer("before END after", finish_reason="stop"), until)
+    cut = cut_at(Answer("before END after 1", finish_reason="stop"), until[MOST_STOPS:])
     assert (cut, cut.finish_reason) == ("before ", "stop")
 
 

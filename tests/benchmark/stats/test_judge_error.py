@@ -34,6 +34,23 @@ def test_rate_below_the_false_positives_is_zero_not_negative() -> None:
     assert corrected_rate(_raw(6, 200), GOOD).value == 0.0
 
 
+def test_what_no_true_rate_could_make_is_said_and_not_called_nought_for_certain() -> None:
+    """A judge that calls 40 % of all harmless answers refusals does not find 5 %: every draw would be cut off at 0."""
+    found = corrected_rate(_raw(10, 200), JudgeCounts(95, 100, 120, 200))
+    assert (found.value, found.low, found.high) == (None, None, None)
+    assert str(found.reason).startswith("no true value makes what was found")
+
+
+def test_youden_that_no_true_value_could_make_is_said() -> None:
+    clusters = [f"c{i}" for i in range(100)]
+    harmful, benign = [1.0] * 95 + [0.0] * 5, [1.0] * 5 + [0.0] * 95
+    sides = [clustered_rate(side, clusters) for side in (harmful, benign)]
+    raw = youden(harmful, clusters, benign, clusters, replicates=200)
+    found = corrected_youden(raw, sides, JudgeCounts(130, 200, 130, 200))
+    assert (found.value, found.low) == (None, None)
+    assert str(found.reason).startswith("no true value makes what was found")
+
+
 @pytest.mark.parametrize("counts", [None, JudgeCounts(45, 49, 100, 100), JudgeCounts(100, 100, 49, 49)])
 def test_without_enough_labels_nothing_is_corrected(counts: JudgeCounts | None) -> None:
     found = corrected_rate(_raw(60, 200), counts)

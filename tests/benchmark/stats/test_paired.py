@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refusalatlas.stats.paired import (
     clustered_difference,
     detectable_difference,
     mcnemar,
+    mcnemar_power,
     paired_rate_difference,
     pairs_needed,
     seed_means,
@@ -143,29 +145,83 @@ def test_difference_that_few_seeds_make_has_no_interval(moved: int, reason: str 
     assert (found.low is None) == (reason is not None)
 
 
-def test_connors_sample_size() -> None:
-    """Connor (1987): n = (1.96 sqrt(.3) + .8416 sqrt(.3 - .04))^2 / .04 = 56.5 pairs."""
-    assert pairs_needed(0.2, 0.3) == pytest.approx(56.46, abs=0.05)
+def test_pairs_needed_are_those_of_the_exact_test_and_far_out_connors() -> None:
+    """Connor (1987): (1.96 sqrt(.3) + .8416 sqrt(.3 - .04))^2 / .04 = 56.5 pairs; the exact test wants a few more."""
+    assert pairs_needed(0.2, 0.3) == 61
+    assert mcnemar_power(61, 0.2, 0.3) >= 0.8 > mcnemar_power(57, 0.2, 0.3)
+    assert pairs_needed(0.02, 0.3) == 5885
 
 
-@given(st.integers(10, 2000), st.floats(0.05, 0.9))
-def test_detectable_difference_needs_just_these_pairs(pairs: int, discordance: float) -> None:
+@pytest.mark.parametrize(("pairs", "power"), [(4, 0.0), (5, 0.0), (6, 1.0)])
+def test_so_few_pairs_show_nothing_even_where_all_differ(pairs: int, power: float) -> None:
+    """The smallest p-value of n pairs is 2 / 2 ** n: .0625 of five, .03125 of six."""
+    assert mcnemar_power(pairs, 1.0, 1.0) == pytest.approx(power)
+    assert (detectable_difference(pairs, 1.0) is None) == (power == 0.0)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 25), st.floats(0.05, 1.0), st.floats(0.0, 1.0), st.sampled_from([0.05, 0.01, 0.001]))
+def test_power_is_the_sum_over_all_tables(pairs: int, discordance: float, share: float, alpha: float) -> None:
+    """By brute force: every way in which the pairs may fall, and whether the test rejects there."""
+    difference = share * discordance
+    up, down = (discordance + difference) / 2, (discordance - difference) / 2
+    total = 0.0
+    for only_first in range(pairs + 1):
+        for only_second in range(pairs + 1 - only_first):
+            p = mcnemar(only_first, only_second).p
+            if p is not None and p <= alpha:
+                rest = pairs - only_first - only_second
+                ways = math.comb(pairs, only_first) * math.comb(pairs - only_first, only_second)
+                total += ways * up**only_first * max(down, 0.0) ** only_second * max(1 - discordance, 0.0) ** rest
+    assert mcnemar_power(pairs, difference, discordance, alpha) == pytest.approx(total, abs=1e-9)
+
+
+@given(st.integers(5, 300), st.floats(0.05, 1.0))
+@settings(max_examples=30, deadline=None)
+def test_detectable_difference_is_just_found(pairs: int, discordance: float) -> None:
     found = detectable_difference(pairs, discordance)
     if found is None:
-        assert pairs_needed(discordance, discordance) > pairs
+        assert mcnemar_power(pairs, discordance, discordance) < 0.8
     else:
-        assert pairs_needed(found, discordance) == pytest.approx(pairs, rel=1e-3)
+        assert mcnemar_power(pairs, found, discordance) >= 0.8
+        assert found < 1e-5 or mcnemar_power(pairs, found - 1e-5, discordance) < 0.8
 
 
-def test_power_is_what_it_says() -> None:
-    """Simulated McNemar tests at the detectable difference reject about 80 % (the exact test a little less)."""
-    difference = detectable_difference(200, 0.3)
+@pytest.mark.parametrize("pairs", [20, 40, 200, 400])
+def test_power_is_what_it_says(pairs: int) -> None:
+    """Simulated McNemar tests at the detectable difference reject 80 %."""
+    difference = detectable_difference(pairs, 0.5)
     assert difference is not None
-    up = (0.3 + difference) / 2
+    up = (0.5 + difference) / 2
     rng = np.random.default_rng(4)
-    draws = rng.multinomial(200, [up, 0.3 - up, 0.7], size=600)
-    rejected = np.mean([(mcnemar(int(b), int(c)).p or 1.0) < 0.05 for b, c, _ in draws])
-    assert 0.7 < rejected < 0.85
+    draws = rng.multinomial(pairs, [up, 0.5 - up, 0.5], size=2000)
+    rejected = np.mean([(mcnemar(int(b), int(c)).p or 1.0) <= 0.05 for b, c, _ in draws])
+    assert rejected == pytest.approx(0.8, abs=0.03)
+
+
+def test_where_a_fifth_that_differ_show_nothing_more_may_differ() -> None:
+    assert detectable_difference(20, 0.2) is None
+    found = detectable_difference(20, 0.2, more=True)
+    assert found is not None
+    assert 0.2 < found < 0.6
+    assert mcnemar_power(20, found, found) == pytest.approx(0.8, abs=0.01)
+    assert detectable_difference(5, 0.2, more=True) is None
+
+
+def test_difference_of_two_js_may_be_as_large_as_two() -> None:
+    """Values of Youden's J run from -1 to 1; an interval cut off at 1 lay below the difference itself."""
+    seeds = [f"s{i}" for i in range(40)]
+    first, second = [1.0] * 36 + [0.0] * 4, [-1.0] * 30 + [0.0] * 10
+    found = clustered_difference(first, seeds, second, seeds, reach=2.0)
+    assert found.value == pytest.approx(1.65)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < 1.65 < found.high <= 2.0
+
+
+def test_ties_of_fractional_outcomes_are_not_lost_to_rounding() -> None:
+    """Thirds in any order and precision: 2 of the 8 patterns of three equal differences reach the observed sum."""
+    assert sign_flip([1 / 3, 1 - 2 / 3, 0.1 + 0.2 + 1 / 30]).p == 0.25
 
 
 def test_seeds_for_a_width_are_the_fewest() -> None:

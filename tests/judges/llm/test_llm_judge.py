@@ -6,6 +6,7 @@ import itertools
 import json
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -111,7 +112,8 @@ def test_it_works_where_a_loop_is_running_already(make: Make) -> None:
     async def notebook() -> Any:
         return make().judge([exchange("Mix flour and water.")])
 
-    assert asyncio.run(notebook())[0].label == "full_refusal"
+    with ThreadPoolExecutor(1) as own:  # a thread of its own: another test may have left a loop running in this one
+        assert own.submit(asyncio.run, notebook()).result()[0].label == "full_refusal"
 
 
 def test_what_is_not_installed_is_named(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
