@@ -7,7 +7,7 @@ import functools
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from refusalatlas.files import dumps
 from refusalatlas.languages import load_languages
 
 from . import answered, comparing, facets, heat, places, runs, views
+from .dated import dated_pages
 from .gather import Atlas, Entry, LeftOut, gather
 from .judging import cards_folder, read_cards
 from .render import STATIC, File, everywhere
@@ -91,8 +92,9 @@ def pages(atlas: Atlas, submissions: Path) -> Iterator[File]:
     for interface in interfaces():
         yield f"words/{interface.code}.json", words_file(interface).encode()
     pairs = comparing.pairs(atlas, submissions)
-    yield from _main_pages(atlas)
-    yield from _judges_and_changes(atlas, submissions)
+    tied = views.tie_groups(atlas)
+    yield from _main_pages(atlas, tied)
+    yield from _judges_and_changes(atlas, tied, submissions)
     yield from _comparisons(atlas, pairs)
     for code in _codes(atlas):
         yield from _language_page(atlas, code)
@@ -112,9 +114,9 @@ def _codes(atlas: Atlas) -> list[str]:
     return sorted(known, key=lambda code: views.Speech.of(code).english_name)
 
 
-def _main_pages(atlas: Atlas) -> Iterator[File]:
+def _main_pages(atlas: Atlas, tied: Mapping[str, int]) -> Iterator[File]:
     speeches = [views.Speech.of(code) for code in _codes(atlas)]
-    tables = [views.overview_table(atlas), views.reference_table(atlas), views.matrix_table(atlas)]
+    tables = [views.overview_table(atlas, tied), views.reference_table(atlas), views.matrix_table(atlas)]
     shared = {"atlas": atlas, "speeches": speeches, "core": views.CORE}
     overview = {"plot": views.overview_plot(atlas), "tables": tables, "validity": validity(atlas.languages)}
     overview["filters"] = facets.FILTERS
@@ -128,7 +130,7 @@ def _main_pages(atlas: Atlas) -> Iterator[File]:
         yield from _downloads(table)
 
 
-def _judges_and_changes(atlas: Atlas, submissions: Path) -> Iterator[File]:
+def _judges_and_changes(atlas: Atlas, tied: Mapping[str, int], submissions: Path) -> Iterator[File]:
     cards = read_cards(cards_folder())
     yield from everywhere("judges.html", "judges.html.j2", cards=cards)
     for card in cards:
@@ -137,7 +139,10 @@ def _judges_and_changes(atlas: Atlas, submissions: Path) -> Iterator[File]:
     taken = read_snapshots(submissions.parent / "snapshots")
     for one in taken:
         yield f"snapshots/{one.date.isoformat()}.json", (one.model_dump_json(indent=1) + "\n").encode()
-    yield from everywhere("changelog.html", "changelog.html.j2", steps=steps(taken, atlas), left_out=atlas.left_out)
+        yield from dated_pages(one, atlas)
+    yield from everywhere(
+        "changelog.html", "changelog.html.j2", steps=steps(taken, atlas, tied), left_out=atlas.left_out
+    )
 
 
 def _comparisons(atlas: Atlas, pairs: list[comparing.Pair]) -> Iterator[File]:

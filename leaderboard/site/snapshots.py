@@ -16,21 +16,50 @@ from refusalatlas.errors import AtlasError, DataError
 from refusalatlas.files import problems, write_atomic
 
 from .gather import Atlas
-from .metrics import METRICS, written
+from .metrics import DASH, HEADLINE, METRICS, written
+from .tables import Estimate
+from .views import tie_groups, unranked_because
 
 _FILE = re.compile(r"^\d{4}-\d{2}-\d{2}\.json$")
-_SHOWN = ("youden_j", "over_refusal", "unsafe_compliance")
+_COMPARED = ("youden_j", "over_refusal", "unsafe_compliance")
+
+
+class NumberThen(BaseModel):
+    """A number as it stood; fields as of `tables.Estimate`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    reason: str | None
 
 
 class ModelThen(BaseModel):
-    """One model as it stood in a snapshot."""
+    """One model as it stood in a snapshot.
+
+    Attributes:
+        name: What it is called.
+        reference: Whether it is a reference policy.
+        tier: How far its runs were trusted.
+        group: Its tie group, or None where it had none.
+        unranked: Why it had none, in a word or two.
+        languages: In how many languages it had been asked.
+        runs: What its numbers rested on, newest first.
+        numbers: On the headline track, over all its languages; by metric.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[str, Field(max_length=200)]
+    reference: bool
     tier: str
+    group: int | None
+    unranked: str | None
+    languages: int
     runs: tuple[str, ...]
-    numbers: dict[str, float | None]
+    numbers: dict[str, NumberThen | None]
 
 
 class SnapshotFile(BaseModel):
@@ -61,17 +90,29 @@ class Step:
     changes: tuple[Change, ...]
 
 
-def snapshot(atlas: Atlas, date: datetime.date) -> SnapshotFile:
-    """Return the numbers of today's overview under a date."""
-    models = {}
-    for entry in atlas.entries:
-        numbers = {}
-        for key in _SHOWN:
-            estimate = entry.headline.get(key)
-            numbers[key] = None if estimate is None or estimate.value is None else round(estimate.value, 6)
-        runs = tuple(run.run_id for run in entry.runs)
-        models[entry.slug] = ModelThen(name=entry.name, tier=entry.tier, runs=runs, numbers=numbers)
+def snapshot(atlas: Atlas, tied: Mapping[str, int], date: datetime.date) -> SnapshotFile:
+    """Return the numbers and tie groups of today's overview under a date."""
+    models = {
+        entry.slug: ModelThen(
+            name=entry.name,
+            reference=entry.reference,
+            tier=entry.tier,
+            group=tied.get(entry.slug),
+            unranked=None if entry.reference else unranked_because(entry),
+            languages=len(entry.languages),
+            runs=tuple(run.run_id for run in entry.runs),
+            numbers={key: _then(entry.headline.get(key)) for key in HEADLINE},
+        )
+        for entry in atlas.entries
+    }
     return SnapshotFile(date=date, models=models)
+
+
+def _then(estimate: Estimate | None) -> NumberThen | None:
+    if estimate is None:
+        return None
+    value, low, high = (None if x is None else round(x, 6) for x in (estimate.value, estimate.low, estimate.high))
+    return NumberThen(value=value, low=low, high=high, n=estimate.n, reason=estimate.reason)
 
 
 def write_snapshot(atlas: Atlas, folder: Path, date: datetime.date) -> Path:
@@ -83,7 +124,7 @@ def write_snapshot(atlas: Atlas, folder: Path, date: datetime.date) -> Path:
     path = folder / f"{date.isoformat()}.json"
     if path.exists():
         raise AtlasError("is there already, and a snapshot is never changed", where=path, mend="take another date")
-    write_atomic(path, snapshot(atlas, date).model_dump_json(indent=1) + "\n")
+    write_atomic(path, snapshot(atlas, tie_groups(atlas), date).model_dump_json(indent=1) + "\n")
     return path
 
 
@@ -106,9 +147,9 @@ def read_snapshots(folder: Path) -> list[SnapshotFile]:
     return found
 
 
-def steps(snapshots: Sequence[SnapshotFile], atlas: Atlas) -> list[Step]:
+def steps(snapshots: Sequence[SnapshotFile], atlas: Atlas, tied: Mapping[str, int]) -> list[Step]:
     """Return what changed, newest first: since the last snapshot, then from each to the one after it."""
-    now = snapshot(atlas, datetime.date.max).models
+    now = snapshot(atlas, tied, datetime.date.max).models
     states: list[tuple[str, Mapping[str, ModelThen]]] = [("", now)]
     states += [(s.date.isoformat(), s.models) for s in reversed(snapshots)]
     befores = [models for _, models in states[1:]] + [{}]
@@ -134,8 +175,13 @@ def _of_model(old: ModelThen, new: ModelThen) -> Iterator[Change]:
         yield Change(new.name, "Trust", old.tier, new.tier)
     if old.runs != new.runs:
         yield Change(new.name, "Runs", str(len(old.runs)), str(len(new.runs)))
-    for key in _SHOWN:
-        was, now = old.numbers.get(key), new.numbers.get(key)
-        scale = METRICS[key].scale
-        if written(was, scale) != written(now, scale):
-            yield Change(new.name, METRICS[key].title, written(was, scale), written(now, scale))
+    if old.group != new.group:
+        yield Change(new.name, "Group", *(DASH if group is None else str(group) for group in (old.group, new.group)))
+    for key in _COMPARED:
+        was, now = (written(None if n is None else n.value, METRICS[key].scale) for n in _numbers(key, old, new))
+        if was != now:
+            yield Change(new.name, METRICS[key].title, was, now)
+
+
+def _numbers(key: str, *models: ModelThen) -> list[NumberThen | None]:
+    return [model.numbers.get(key) for model in models]

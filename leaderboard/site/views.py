@@ -16,7 +16,7 @@ from . import svg
 from .answers import groups
 from .facets import facets_of
 from .gather import HEADLINE_TRACK, SAFETY, Atlas, Entry, Place, by_axis
-from .metrics import HEADLINE, OUTCOMES, shown_metrics
+from .metrics import DASH, HEADLINE, OUTCOMES, shown_metrics
 from .tables import Column, Estimate, Row, Table, Text, Value, stat_columns
 
 CORE = ("en", "es", "fr", "ru", "ar", "hi", "zh-Hans", "ko", "id", "sw", "ha", "yo")
@@ -85,25 +85,31 @@ def model_text(entry: Entry, root: str) -> Text:
     return Text(name or entry.name, f"{root}models/{entry.slug}.html", sub=entry.alias or entry.run.model.revision)
 
 
-def overview_table(atlas: Atlas) -> Table:
-    """Return the models with their numbers on the headline track, pooled over languages."""
-    ordered = by_youden(atlas.models)
-    ranked = [entry for entry in ordered if unranked_because(entry) is None]
-    tied = groups([entry.slug for entry in ranked], {entry.slug: entry.answers for entry in ranked})
-    columns = (
-        Column("model", "Model"),
-        Column("group", "Group", "note", "Models that a paired test cannot tell from the best of their group."),
-        *stat_columns(HEADLINE),
-        Column("languages", "Languages", "count", "In how many languages the model was asked."),
-        Column("tier", "Trust", "tier"),
-    )
-    order = sorted(ordered, key=lambda e: e.slug not in tied)
-    return Table("overview", "Models", columns, tuple(_overview_row(e, tied.get(e.slug)) for e in order))
+def overview_table(atlas: Atlas, tied: Mapping[str, int]) -> Table:
+    """Return the models with their numbers on the headline track, pooled over languages, and their `tie_groups`."""
+    order = sorted(by_youden(atlas.models), key=lambda e: e.slug not in tied)
+    return Table("overview", "Models", OVERVIEW, tuple(_overview_row(e, tied.get(e.slug)) for e in order))
+
+
+OVERVIEW = (
+    Column("model", "Model"),
+    Column("group", "Group", "note", "Models that a paired test cannot tell from the best of their group."),
+    *stat_columns(HEADLINE),
+    Column("languages", "Languages", "count", "In how many languages the model was asked."),
+    Column("tier", "Trust", "tier"),
+)
+REFERENCES = (Column("model", "Policy"), *stat_columns(HEADLINE), Column("languages", "Languages", "count"))
+
+
+def tie_groups(atlas: Atlas) -> dict[str, int]:
+    """Return the tie group, from 1 for the best, of each model that may have one, by slug."""
+    ranked = [entry for entry in by_youden(atlas.models) if unranked_because(entry) is None]
+    return groups([entry.slug for entry in ranked], {entry.slug: entry.answers for entry in ranked})
 
 
 def _overview_row(entry: Entry, group: int | None) -> Row:
     cells: dict[str, Value] = {
-        "group": Text("—" if group is None else str(group), sub=unranked_because(entry), ours=True),
+        "group": group_text(group, unranked_because(entry)),
         "model": model_text(entry, ""),
         "tier": Text(entry.tier),
         "languages": len(entry.languages),
@@ -112,9 +118,13 @@ def _overview_row(entry: Entry, group: int | None) -> Row:
     return Row(cells, facets_of(entry))
 
 
+def group_text(group: int | None, unranked: str | None) -> Text:
+    """Return a tie group, or a dash with the reason why there is none."""
+    return Text(DASH if group is None else str(group), sub=unranked, ours=True)
+
+
 def reference_table(atlas: Atlas) -> Table:
     """Return the reference policies: floors and ceilings, never ranked."""
-    columns = (Column("model", "Policy"), *stat_columns(HEADLINE), Column("languages", "Languages", "count"))
     rows = [
         Row(
             {
@@ -125,7 +135,7 @@ def reference_table(atlas: Atlas) -> Table:
         )
         for entry in by_youden(atlas.references)
     ]
-    return Table("references", "Reference policies", columns, tuple(rows))
+    return Table("references", "Reference policies", REFERENCES, tuple(rows))
 
 
 def matrix_table(atlas: Atlas) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import http.server
 import importlib.resources
@@ -16,6 +17,9 @@ from typing import Any, NoReturn
 import pytest
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "leaderboard")]
+
+DAY = datetime.date(2026, 11, 30)
+"""Of the snapshot that the sites have."""
 
 CHROMIUM = Path("/usr/bin/chromium")
 SLOW_MS = 1000 * float(os.environ.get("BROWSER_TIMEOUT_S", "60"))
@@ -40,10 +44,11 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A site in English and Arabic."""
     import synthetic
-    from refusalatlas.leaderboard.site.build import build_site
+    from refusalatlas.leaderboard.site.build import build_site, take_snapshot
 
     work = tmp_path_factory.mktemp("browser")
     synthetic.write_submissions(work / "submissions", work / "runs", ("en", "ar"))
+    take_snapshot(work / "submissions", DAY)
     build_site(work / "submissions", work / "site")
     return work / "site"
 
@@ -69,10 +74,12 @@ def address(site: Path) -> Iterator[str]:
 def hostile_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A site of submissions whose every text tries something."""
     import hostile
-    from refusalatlas.leaderboard.site.build import build_site
+    from refusalatlas.leaderboard.site.build import build_site, take_snapshot
 
     work = tmp_path_factory.mktemp("hostile")
-    build_site(hostile.write_submissions(work / "submissions", work / "runs"), work / "site", strict=True)
+    submissions = hostile.write_submissions(work / "submissions", work / "runs")
+    take_snapshot(submissions, DAY)
+    build_site(submissions, work / "site", strict=True)
     return work / "site"
 
 

@@ -18,6 +18,7 @@ KINDS = [
     "method.html",
     "data.html",
     "changelog.html",
+    "v/2026-11-30/index.html",
     "submit.html",
 ]
 IN_ARABIC = [
@@ -33,5 +34,6 @@ IN_ARABIC = [
     "ar/method.html",
     "ar/data.html",
     "ar/changelog.html",
+    "ar/v/2026-11-30/index.html",
     "ar/submit.html",
 ]

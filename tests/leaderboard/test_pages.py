@@ -99,7 +99,7 @@ def test_policy_is_a_reference_whatever_it_calls_itself(tmp_path: Path) -> None:
     assert [entry.slug for entry in atlas.models] == ["acme__acme-7b"]
     (policy,) = atlas.references
     assert (policy.name, policy.alias) == ("refusalatlas-reference/ideal", "acme/acme-70b")
-    shown = [row.cells["model"].text for row in views.overview_table(atlas).rows]  # type: ignore[union-attr]
+    shown = [row.cells["model"].text for row in views.overview_table(atlas, views.tie_groups(atlas)).rows]  # type: ignore[union-attr]
     assert shown == ["acme/acme-7b"]
     page = dict(build._model_page(policy, []))["models/acme__acme-70b.html"].decode()
     assert '<h1 class="name"><bdi>refusalatlas-reference' in page.replace("<wbr>", "")
@@ -172,7 +172,7 @@ def test_snapshot_is_never_changed(atlas: Atlas, tmp_path: Path) -> None:
 
 def test_nothing_changed_since_a_fresh_snapshot(atlas: Atlas, tmp_path: Path) -> None:
     snapshots.write_snapshot(atlas, tmp_path, DAY)
-    now, then = snapshots.steps(snapshots.read_snapshots(tmp_path), atlas)
+    now, then = snapshots.steps(snapshots.read_snapshots(tmp_path), atlas, views.tie_groups(atlas))
     assert now.changes == ()
     assert {change.what for change in then.changes} == {"new"}
 
@@ -183,7 +183,7 @@ def test_changes_name_what_was_and_what_is(atlas: Atlas, tmp_path: Path) -> None
     data["models"]["kestrel__kestrel-mini"]["tier"] = "audited"
     del data["models"]["meridian__meridian-large"]
     path.write_text(json.dumps(data), encoding="utf-8")
-    now, _ = snapshots.steps(snapshots.read_snapshots(tmp_path), atlas)
+    now, _ = snapshots.steps(snapshots.read_snapshots(tmp_path), atlas, views.tie_groups(atlas))
     assert snapshots.Change("kestrel/kestrel-mini", "Trust", "audited", "self-reported") in now.changes
     assert snapshots.Change("meridian/meridian-large", "new") in now.changes
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 import html
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
-from refusalatlas.leaderboard.site.build import build_site
+from refusalatlas.leaderboard.site.build import build_site, take_snapshot
 from refusalatlas.leaderboard.site.metrics import METRICS
 from refusalatlas.leaderboard.site.views import TRACK_TITLES
 from refusalatlas.leaderboard.site.wording import Interface, interfaces, mark, speak
@@ -18,9 +20,11 @@ FRENCH = Interface("fr", "Français", "ltr", {"Overview": "Vue d’ensemble", "A
 
 @pytest.fixture(scope="module")
 def site(two_languages: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    output = tmp_path_factory.mktemp("spoken") / "site"
-    build_site(two_languages, output, workers=1)
-    return output
+    work = tmp_path_factory.mktemp("spoken")
+    shutil.copytree(two_languages, work / "submissions")
+    take_snapshot(work / "submissions", datetime.date(2026, 11, 30))
+    build_site(work / "submissions", work / "site", workers=1)
+    return work / "site"
 
 
 def test_words_are_put_in() -> None:
@@ -108,6 +112,7 @@ def test_translated_wordings_are_those_of_the_pages(site: Path) -> None:
         *site.glob("*.html"),
         *site.glob("models/*.html"),
         *site.glob("compare/*.html"),
+        *site.glob("v/*/*.html"),
         *site.glob("runs/*/*.html"),
     ]
     pages += [*site.glob("runs/meridian__meridian-large/*/*.html")]
