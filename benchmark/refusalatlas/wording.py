@@ -21,7 +21,9 @@ def points(share: float) -> str:
 
 def signed_points(difference: float) -> str:
     """Return a difference in points with its sign, to one figure where it is less than one: ``+22``, ``-0.3``."""
-    return f"{100 * difference:+.0f}" if abs(100 * difference) >= 1 or not difference else f"{100 * difference:+.1g}"
+    if not difference:
+        return "+0"  # a negative nought too
+    return f"{100 * difference:+.0f}" if abs(100 * difference) >= 1 else f"{100 * difference:+.1g}"
 
 
 def p_words(p: float) -> str:

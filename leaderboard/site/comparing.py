@@ -12,7 +12,7 @@ from refusalatlas.leaderboard.storage import read_submission
 from refusalatlas.comparison import OF_PAIRS as COMPARED
 from refusalatlas.comparison import Comparison, compare_records
 from refusalatlas.records import Record
-from refusalatlas.wording import p_words
+from refusalatlas.wording import p_words, signed_points
 
 from .gather import HEADLINE_TRACK, Atlas, Entry, newest
 from .metrics import METRICS, Metric, written
@@ -106,19 +106,18 @@ def _sentence(pair: Pair, found: Comparison) -> Markup:
             Markup("<bdi>") + escape(visible(e.name)) + Markup("</bdi>") for e in (pair.first, pair.second)
         )
         said = SAID["higher" if value > 0 else "lower"]
-        return mark(said, number=number, first=first, second=second, points=f"{abs(value) * 100:.0f}") + _evidence(
-            found
-        )
+        apart = signed_points(abs(value)).removeprefix("+")
+        return mark(said, number=number, first=first, second=second, points=apart) + _evidence(found)
     counts = {"count": f"{found.pairs:,}", "seeds": found.seeds}
     if found.detectable is None:
         return mark(SAID["few"], number=number, **counts)
-    return mark(SAID["same"], number=number, **counts, points=f"{found.detectable * 100:.0f}")
+    return mark(SAID["same"], number=number, **counts, points=signed_points(found.detectable).removeprefix("+"))
 
 
 def _evidence(found: Comparison) -> Markup:
     """Return interval and p-value, which read alike in all languages; in points, like the sentence before them."""
     low, high = found.difference.low, found.difference.high
-    said = [] if low is None or high is None else [f"95 %: [{low * 100:+.0f}, {high * 100:+.0f}]"]
+    said = [] if low is None or high is None else [f"95 %: [{signed_points(low)}, {signed_points(high)}]"]
     said.append(p_words(found.p_holm or 0.0))
     shown = "; ".join(said).replace("-", "\N{MINUS SIGN}")
     return Markup(' <span class="evidence" dir="ltr">(') + shown + Markup(")</span>")

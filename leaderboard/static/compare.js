@@ -78,7 +78,7 @@ export function start(form, enhance) {
       number: said(one.metric),
       first: element("bdi", { textContent: first }),
       second: element("bdi", { textContent: second }),
-      points: fixed(points * 100, 0),
+      points: inPoints(points),
       count: one.pairs.toLocaleString("en"),
       seeds: one.seeds,
     };
@@ -151,7 +151,14 @@ function fixed(value, digits) {
 }
 
 const grouped = (value) => value.toLocaleString("en").replaceAll(",", "\u202f");
-const signed = (value) => `${value < 0 ? MINUS : "+"}${fixed(Math.abs(value * 100), 0)}`;
+export const signed = (value) => `${value < 0 ? MINUS : "+"}${inPoints(Math.abs(value))}`;
+
+// To one figure where it is less than a point, so that nothing is rounded to nought.
+function inPoints(size) {
+  const points = size * 100;
+  if (points >= 1 || points === 0) return fixed(points, 0);
+  return String(Number(fixed(points, -Math.floor(Math.log10(points)))));
+}
 
 function written(value) {
   const shown = fixed(value, 2);

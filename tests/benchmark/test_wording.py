@@ -46,7 +46,8 @@ def test_difference_in_points(share: float, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("difference", "shown"), [(0.0, "+0"), (0.004, "+0.4"), (-0.0002, "-0.02"), (0.38, "+38"), (-1.0, "-100")]
+    ("difference", "shown"),
+    [(0.0, "+0"), (-0.0, "+0"), (0.004, "+0.4"), (-0.0002, "-0.02"), (0.38, "+38"), (-1.0, "-100")],
 )
 def test_difference_with_its_sign(difference: float, shown: str) -> None:
     assert signed_points(difference) == shown

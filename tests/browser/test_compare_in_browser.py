@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from refusalatlas.comparison import Comparison, compare_records
+from refusalatlas.wording import signed_points
 
 pytestmark = pytest.mark.browser
 
@@ -105,6 +106,17 @@ def figures(here: dict[str, Any], there: Comparison) -> Iterator[tuple[float | N
     yield here["p"], there.test.p
     yield here["adjusted"], there.p_holm
     yield here["detectable"], there.detectable
+
+
+SHARES = (0.0, -0.0, 0.0025, -0.0025, 0.0035, -0.0004, 0.00951, 0.0099, 0.00999, 0.01, 0.125, -0.135, 0.384, -1.0)
+
+
+def test_points_are_written_as_python_writes_them(page: Any, address: str) -> None:
+    page.goto(address + "compare.html")
+    load = "const { signed } = await import(root + 'static/compare.js')"
+    run = f"async ([root, values]) => {{ {load}; return values.map(signed) }}"
+    shown = page.evaluate(run, [address, SHARES])
+    assert [text.replace("\N{MINUS SIGN}", "-") for text in shown] == [signed_points(value) for value in SHARES]
 
 
 def test_versions_with_other_items_are_not_compared(page: Any, address: str, site: Path) -> None:
