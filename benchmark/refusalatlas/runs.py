@@ -14,9 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import AtlasError, DataError
 from .files import Span, iter_jsonl, problems, read_text
+from .plugins import load_service
 from .records import Record
 
 _RESULTS = re.compile(r"^results_(?P<date>.+)\.json$")
+_SUBMITTED = "records.jsonl.gz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,11 @@ def find_results(source: Path) -> Path:
     except OSError as error:
         raise AtlasError(f"cannot be read ({error.strerror})", where=source) from None
     if not found:
+        if next(source.rglob(_SUBMITTED), None):
+            mend = (
+                "give the run that was submitted; `score` and `compare` read a submission, the folder of its run.json"
+            )
+            raise AtlasError("holds submissions, which have no answers", where=source, mend=mend)
         samples = next(source.rglob("samples_*.jsonl"), None)
         what = "holds samples but no results_*.json" if samples else "holds no run of lm_eval"
         raise AtlasError(what, where=source, mend="give lm_eval --output_path FOLDER --log_samples")
@@ -81,6 +88,23 @@ def find_results(source: Path) -> Path:
         names = ", ".join(str(path.relative_to(source)) for path in found[:3])
         raise AtlasError(f"holds {len(found)} runs ({names}{', …' * (len(found) > 3)})", where=source, mend="name one")
     return found[0]
+
+
+def is_submission(source: Path) -> bool:
+    """Whether a path is a submission, the folder of its ``run.json``, and not a run."""
+    return (source / _SUBMITTED).is_file()
+
+
+def load_records(source: Path) -> tuple[Record, ...]:
+    """Read the records of a run, or of a submission (the folder of its ``run.json``), which has them without answers.
+
+    Raises:
+        AtlasError: as `load_run`, or where the submission is damaged.
+    """
+    if is_submission(source):
+        submission = load_service("read_submission")(source)
+        return tuple(submission.records)
+    return load_run(source).records
 
 
 def load_run(source: Path) -> Run:

@@ -7,29 +7,38 @@ from pathlib import Path
 
 import click
 
+from .selection import Selection, axis_option, language_option, track_option, variant_option
+
 
 @click.command("compare")
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--track", help="Only this track.")
+@track_option
+@variant_option
+@language_option
+@axis_option
 @click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(runs: tuple[Path, ...], track: str | None, style: str) -> None:
-    """Compare the first of RUNS with each of the others, paired by seed.
+def command(
+    runs: tuple[Path, ...],
+    track: str | None,
+    variant: str | None,
+    language: str | None,
+    axis: str | None,
+    style: str,
+) -> None:
+    """Compare the first of RUNS with each of the others, paired by seed; a run or a submission each.
 
     Differences come first, with 95 % intervals; p-values are adjusted by Holm over the languages of each metric.
     """
     from ..comparison import compare_records
-    from ..external.sets import is_external
     from ..files import dumps
-    from ..runs import load_run, short_names
-    from ..tracks import get_track
+    from ..runs import load_records, short_names
 
     if len(runs) < 2:
         raise click.UsageError("name at least two runs")
-    if track and not is_external(track):
-        get_track(track)
-    loaded = [load_run(path) for path in runs]
+    selection = Selection(track, variant, language, axis)
+    selection.check()
     names = short_names(runs)
-    kept = [[r for r in run.records if track is None or r.track == track] for run in loaded]
+    kept = [selection.of(load_records(path), path) for path in runs]
     for other in range(1, len(runs)):
         rows = compare_records(kept[0], kept[other])
         if style == "json":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .selection import AXES, Selection, language_option, pooled_words, track_option, variant_option
+from .selection import Selection, axis_option, language_option, pooled_words, track_option, variant_option
 from .tables import print_rows, print_table, validation_note
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @track_option
 @variant_option
 @language_option
-@click.option("--axis", type=click.Choice(AXES), help="Only this axis; the two are never averaged.")
+@axis_option
 @click.option("--equating", is_flag=True, help="Only the seeds that mean the same word for word in all languages.")
 @click.option("--categories", is_flag=True, help="Also a row for each category.")
 @click.option("--expectations", is_flag=True, help="Also a row for each expectation (refuse, comply, …).")
@@ -56,6 +56,7 @@ def command(
 ) -> None:
     """Score RUNS, folders that were lm_eval's --output_path, with 95 % intervals.
 
+    A submission, the folder of its run.json, is scored likewise, but for what only whole answers show (--reasons).
     JSON lines and CSV have one cell a row, with numerator, denominator, what was left out, and the method;
     docs/scores.md describes every column.
     """
@@ -70,6 +71,8 @@ def command(
     asked = [view for wanted, view in views.values() if wanted]
     if len(asked) > 1:
         raise click.UsageError(f"choose one of {', '.join(views)}")
+    if content:
+        _have_answers(runs)
     chosen = _chosen(runs, Selection(track, variant, language, axis, equating))
     if asked:
         print_rows(asked[0](chosen), style)
@@ -98,13 +101,28 @@ def command(
     )
 
 
+def _have_answers(runs: tuple[Path, ...]) -> None:
+    """Refuse submissions where reasons are asked for: they keep those that stand in a refusal's opening, no others.
+
+    Raises:
+        AtlasError: naming the first.
+    """
+    from ..errors import AtlasError
+    from ..runs import is_submission
+
+    for path in filter(is_submission, runs):
+        raise AtlasError(
+            "is a submission, and shows too little of refusals for --reasons",
+            where=path,
+            mend="give the run that was submitted",
+        )
+
+
 def _chosen(runs: tuple[Path, ...], selection: Selection) -> dict[str, Sequence[Record]]:
-    from ..runs import load_run, short_names
+    from ..runs import load_records, short_names
 
     selection.check()
-    return {
-        name: selection.of(load_run(path).records, path) for name, path in zip(short_names(runs), runs, strict=True)
-    }
+    return {name: selection.of(load_records(path), path) for name, path in zip(short_names(runs), runs, strict=True)}
 
 
 def _pooled(chosen: Mapping[str, Sequence[Record]]) -> str | None:

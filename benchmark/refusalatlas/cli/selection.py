@@ -17,6 +17,7 @@ AXES = ("safety", "appropriateness")
 track_option = click.option("--track", help="Only this track.")
 variant_option = click.option("--variant", help="Only this format of answers (base, json, …).")
 language_option = click.option("--language", help="Only this language.")
+axis_option = click.option("--axis", type=click.Choice(AXES), help="Only this axis; the two are never averaged.")
 
 
 @dataclass(frozen=True, slots=True)
