@@ -279,8 +279,11 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 
 def short_names(paths: Sequence[Path]) -> list[str]:
-    """Return a short name for each run: the shortest end of its path that tells it from the others."""
-    for depth in range(1, 8):
+    """Return a short name for each run: the shortest end of its path that tells it from the others.
+
+    Of a submission the folder above, which is the model's, is a part of it.
+    """
+    for depth in range(2 if any(map(is_submission, paths)) else 1, 8):
         names = ["/".join(path.resolve().parts[-depth:]) for path in paths]
         if len(set(names)) == len(names):
             return names

@@ -35,6 +35,12 @@ def test_a_run_differs_in_nothing_from_its_submission(run: Path, submission: Pat
     assert not any(values)
 
 
+def test_a_submission_is_called_by_its_model(run: Path, submission: Path) -> None:
+    done = invoke("compare", submission, run)
+    name = f"{submission.parent.name}/{submission.name}"
+    assert done.output.startswith(f"{name} against "), done.output
+
+
 def test_reasons_need_whole_answers(submission: Path) -> None:
     done = invoke("score", submission, "--reasons")
     assert isinstance(done.exception, AtlasError)
