@@ -328,7 +328,10 @@ def test_one_answer_is_enough_to_go_on(tool: StandIn) -> None:
 
 def test_commands_do_not_outlive_a_run_that_is_interrupted(tool: StandIn) -> None:
     code = (
-        "import sys, json; from types import SimpleNamespace; from refusalatlas.models.command import RefusalCommand\n"
+        "import signal, sys, json; from types import SimpleNamespace\n"
+        "from refusalatlas.models.command import RefusalCommand\n"
+        # A shell that starts the tests in the background leaves SIGINT ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "model = RefusalCommand(model='m', command=json.loads(sys.argv[1]), timeout=600)\n"
         "model.generate_until([SimpleNamespace(args=('hang-child', {'until': []}))])"
     )
