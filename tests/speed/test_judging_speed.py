@@ -103,15 +103,16 @@ def test_the_panel_against_published_classifiers() -> None:
 
 
 _PROBE = """
-import resource, sys, time
+import sys, time
 sys.path.insert(0, {folder!r})
+from peak import peak_mb
 from test_judging_speed import exchanges
 from refusalatlas.judges.panel import load_panel
 panel, rows = load_panel(), exchanges({count})
 panel.judge(rows[:20])
 start = time.perf_counter()
 panel.judge(rows)
-print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(time.perf_counter() - start, peak_mb())
 """
 
 

@@ -99,13 +99,15 @@ def write_samples(path: Path, count: int) -> None:
 
 
 _PROBE = """
-import resource, sys
+import sys
+sys.path.insert(0, {folder!r})
+from peak import peak_mb
 from refusalatlas.cli import main
 try:
     main(["judge", {source!r}, "--output", {target!r}])
 except SystemExit as end:
     assert not end.code, end.code
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(peak_mb())
 """
 
 
@@ -113,7 +115,7 @@ def peak(folder: Path, count: int) -> float:
     """Return the peak megabytes of `refusalatlas judge` on so many samples, in a process of its own."""
     source, target = folder / "samples_x.jsonl", folder / "out.jsonl"
     write_samples(source, count)
-    code = _PROBE.format(source=str(source), target=str(target))
+    code = _PROBE.format(folder=str(Path(__file__).parent), source=str(source), target=str(target))
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     with target.open(encoding="utf-8") as lines:
         assert sum(1 for _ in lines) == count
