@@ -181,7 +181,10 @@ def test_judge_does_not_write_over_what_it_reads(tmp_path: Path) -> None:
     assert source.read_text(encoding="utf-8") == LINES
 
 
-@pytest.mark.parametrize(("code", "near"), [("zh", "zh-Hans or zh-Hant"), ("en-US", "en"), ("EN", "en")])
+@pytest.mark.parametrize(
+    ("code", "near"),
+    [("zh", "zh-Hans or zh-Hant"), ("en-US", "en"), ("EN", "en"), ("english", "en"), ("Kiswahili", "sw")],
+)
 def test_language_that_is_not_registered_is_judged_and_said(code: str, near: str) -> None:
     done = run("judge", "-", stdin=json.dumps({"id": "1", "prompt": "Hi", "response": "Hello!", "language": code}))
     assert done.exit_code == 0

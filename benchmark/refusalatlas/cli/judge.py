@@ -210,9 +210,12 @@ def _stranger(code: str) -> str:
 
     from ..languages import load_languages
 
-    known = sorted(load_languages())
-    stem = code.lower().split("-")[0].split("_")[0]
-    near = [one for one in known if one.lower().split("-")[0] == stem] or difflib.get_close_matches(code, known)
+    known = load_languages()
+    said = code.casefold()
+    stem = said.split("-")[0].split("_")[0]
+    near = sorted(one for one in known if one.lower().split("-")[0] == stem)
+    near = near or [one.code for one in known.values() if said in (one.name.casefold(), one.english_name.casefold())]
+    near = near or difflib.get_close_matches(code, known)
     meant = f"; did you mean {' or '.join(near)}?" if near else ""
     return f"language {code!r} is not registered: no phrases of its own, and no answer counts as off language{meant}"
 
