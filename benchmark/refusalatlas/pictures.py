@@ -93,9 +93,8 @@ def pictures_in(track: str, language: str) -> dict[str, tuple[bytes, str]]:
     if not alone and not scenes:
         raise AtlasError(f"track {track} has no scenes")
     found = {name: (png_of(track, name), alt_text(scene, language)) for name, scene in scenes.items()}
-    for name, seed in alone.items():
-        found[name] = _png(picture_of_seed(track, name)), alt_of_thing(seed.key, language)
-    return found
+    drawn = {emoji: _png(_alone(track, emoji)) for emoji in {seed.emoji for seed in alone.values()}}
+    return found | {name: (drawn[seed.emoji], alt_of_thing(seed.key, language)) for name, seed in alone.items()}
 
 
 def _png(picture: Image) -> bytes:
