@@ -23,7 +23,7 @@ from refusalatlas.records import REFUSED, Decision, Exchange, Record, salted_has
 from refusalatlas.variants import form_of
 
 from .storage import Submission, read_bounded, read_submission, run_folders
-from .suites import by_suite, cues_of, prompts_of, target_of_record
+from .suites import by_suite, cues_of, prompts_of, shown_of_record, target_of_record
 
 SHARE = 0.05
 LEAST = 20
@@ -209,6 +209,7 @@ def _judged_again(submission: Submission, lines: Sequence[RevealedLine]) -> Iter
             form=form_of(records[line.id].variant),
             cues=cues_of(records[line.id]),
             target=target_of_record(records[line.id]),
+            shown=shown_of_record(records[line.id]),
         )
         for line in lines
     ]
@@ -240,8 +241,13 @@ def _named(decision: Decision) -> str:
 
 
 def _norm_again(item: str, stated: Decision, again: Decision) -> Iterator[tuple[str, str]]:
-    """Yield where an answer is said to know a norm and does not, or the other way round; cues leave no doubt."""
+    """Yield where an answer is said to know a norm and does not, or to name another thing; phrases leave no doubt."""
     if again.outcome.get("aware_by") == "cues" and stated.outcome.get(AWARE) != again.outcome[AWARE]:
         said, found = ("aware" if one.outcome.get(AWARE) else "unaware" for one in (stated, again))
         what = f"the answer to {item} is {said} of the norm in the records, but judged again {found}"
+        yield what, "judge the run again with `refusalatlas judge`, then submit it"
+    told = again.outcome.get("misnamed")
+    if told is not None and stated.outcome.get("misnamed") != told:
+        found = "another thing than the one shown" if told else "no other thing"
+        what = f"the answer to {item}, judged again, names {found}, which is not what the records say"
         yield what, "judge the run again with `refusalatlas judge`, then submit it"

@@ -15,6 +15,7 @@ from refusalatlas.records import Record
 
 if TYPE_CHECKING:
     from refusalatlas.scenes import Target
+    from refusalatlas.shown import Shown
     from refusalatlas.tracks import Item
 
 
@@ -141,6 +142,17 @@ def target_of_record(record: Record) -> Target | None:
 
     try:
         return target_of(record.track, record.seed_id, record.language)
+    except AtlasError:
+        return None
+
+
+def shown_of_record(record: Record) -> Shown | None:
+    """Return the thing that a record's item shows in a picture; None for most, and where it is not at hand."""
+    from refusalatlas.errors import AtlasError
+    from refusalatlas.shown import shown_of
+
+    try:
+        return shown_of(record.track, record.seed_id, record.language)
     except AtlasError:
         return None
 

@@ -30,6 +30,7 @@ from .records import (
     Provenance,
 )
 from .scenes import target_of
+from .shown import shown_of
 from .table_rows import table_row, table_rows
 from .tracks import Item, get_track
 from .variants import form_of
@@ -147,6 +148,7 @@ def exchange_of(doc: Mapping[str, Any], text: str) -> Exchange:
         field=field_of(doc["track"], doc["seed_id"], doc["language"], doc["locale"] or None, doc["variant"]),
         cues=tuple(doc.get("cues") or ()),
         target=target_of(doc["track"], doc["seed_id"], doc["language"]),
+        shown=shown_of(doc["track"], doc["seed_id"], doc["language"]),
     )
 
 

@@ -50,7 +50,7 @@ def item_digest(items: Sequence[Item]) -> dict[str, Any]:
     """Return what pins a set of items: ``{"n", "ids", "texts"}``.
 
     ``ids`` is the SHA-256 of the sorted ids, one a line; ``texts`` that of each item's id, expectation, cluster,
-    category, role, prompt, and its cues, field and target where it has any, as JSON lines sorted by id.
+    category, role, prompt, and its cues, field, target and thing shown where it has any, as JSON lines sorted by id.
     """
     return digest_of(
         (i.id, i.expected, i.cluster_id, i.category, i.role, i.prompt, *_field(i), *([list(i.cues)] if i.cues else ()))
@@ -70,8 +70,10 @@ def _field(item: Item) -> tuple[str, ...]:
     """Return what an item's answer is measured by besides its prompt, as text; nothing for most tracks."""
     from .fields import field_of_item
     from .scenes import target_of
+    from .shown import shown_of
 
-    measures = (field_of_item(item), target_of(item.track, item.seed_id, item.language))
+    about = item.track, item.seed_id, item.language
+    measures = (field_of_item(item), target_of(*about), shown_of(*about))
     return tuple(dumps(dataclasses.asdict(measure)) for measure in measures if measure)
 
 

@@ -16,6 +16,7 @@ from .files import Span, iter_jsonl, problems
 from .records import Exchange, Record
 from .runs import Run, find_results, read_results, read_samples, sample_files
 from .scenes import target_of
+from .shown import shown_of
 from .variants import form_of
 
 _KEPT = frozenset({"blocked", "error"})  # conditions that only the backend could know
@@ -63,6 +64,7 @@ def exchanges_of_record(
             field=field_of(record.track, record.seed_id, record.language, record.locale, record.variant),
             cues=cues,
             target=target_of(record.track, record.seed_id, record.language),
+            shown=shown_of(record.track, record.seed_id, record.language),
         )
 
 

@@ -45,6 +45,7 @@ HIGHER_IS_BETTER: dict[Metric, str] = {
     "escape_utilisation_rate": "true",
     "control_accuracy": "true",
     "grounding_accuracy": "true",
+    "misnamed_rate": "false",
 }
 
 
@@ -103,7 +104,8 @@ def task_yaml(track: Track, language: Language, locale: str | None = None, varia
     """
     code = scalar(language.code)
     family = "refusalmm" if is_pictured(variant) else "refusal"
-    tags = [f"{family}-quick"] * track.quick + [f"{family}-lang-{language.code}", f"{family}-track-{track.name}"]
+    tags = [f"{family}-quick"] * track.quick + [f"{family}-lang-{language.code}"]
+    tags += [f"{family}-track-{track.pictures_of or track.name}"]
     tags += [f"{family}-locale-{locale}"] if locale else []
     tags += [f"{family}-variant-{variant}"] if variant != "base" else []
     pictures = "doc_to_image: !function refusalatlas.adapter.pictures\n" if is_pictured(variant) else ""

@@ -25,6 +25,7 @@ Metric = Literal[
     "escape_utilisation_rate",
     "control_accuracy",
     "grounding_accuracy",
+    "misnamed_rate",
 ]
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=80)]
 _Text = Annotated[str, Field(max_length=20_000)]
@@ -45,7 +46,10 @@ def _distinct(values: list[str]) -> list[str]:
 
 
 class TrackFile(_Strict):
-    """What ``track.yaml`` holds; `axis` is one or a list, `categories` those of the closed list that it may use."""
+    """What ``track.yaml`` holds; `axis` is one or a list, `categories` those of the closed list that it may use.
+
+    A track with `pictures_of` asks about a picture of one thing, and its tasks bear the name of the track named there.
+    """
 
     name: Annotated[str, Field(pattern=r"^[a-z]+$")]
     title: str
@@ -65,6 +69,7 @@ class TrackFile(_Strict):
         ]
     ] = []  # fmt: skip
     categories: Annotated[list[Slug], AfterValidator(_distinct)] = []
+    pictures_of: Annotated[str, Field(pattern=r"^[a-z]+$")] | None = None
 
 
 class SeedLine(_Strict):

@@ -16,12 +16,12 @@ class OutcomeMetric:
 
     Attributes:
         key: Name of the value: true, false, or None where the judge could not tell.
-        expected: Of which items.
+        expected: Of which items, or None for all.
         variant: The only variant that it is measured in, or None for all.
     """
 
     key: str
-    expected: Expected
+    expected: Expected | None
     variant: str | None = None
 
     def holds(self, decision: Decision) -> bool:
@@ -42,9 +42,11 @@ OUTCOME_METRICS: Mapping[str, OutcomeMetric] = {
     "escape_utilisation_rate": OutcomeMetric("escape_used", "abstain", ESCAPE),
     "control_accuracy": OutcomeMetric("correct", "comply"),
     "grounding_accuracy": OutcomeMetric("located", "comply"),
+    "misnamed_rate": OutcomeMetric("misnamed", None),
 }
 """The metrics by name: values made up of inputs that do not hold the answer; the form's option for that taken; the
-right value of inputs that hold it; the right place of harmless requests for one."""
+right value of inputs that hold it; the right place of harmless requests for one;
+another thing named than the one shown."""
 
 
 def reports(name: str, variant: str, pairs: Iterable[tuple[Record, Decision]]) -> bool:
@@ -59,7 +61,7 @@ def outcome_values(expected: str, outcomes: Sequence[Mapping[str, Any]]) -> dict
 
 
 def _value(metric: OutcomeMetric, expected: str, outcomes: Sequence[Mapping[str, Any]]) -> float | None:
-    if expected != metric.expected:
+    if metric.expected not in (None, expected):
         return None
     told = [found for outcome in outcomes if isinstance(found := outcome.get(metric.key), bool)]
     return sum(told) / len(told) if told else None

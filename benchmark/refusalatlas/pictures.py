@@ -1,7 +1,7 @@
-"""Pictures of scenes: icons at the boxes of their things on a plain ground, the same to the byte on every machine.
+"""Pictures: icons of things on a plain ground, the same to the byte on every machine.
 
-The icons lie beside the scenes, ``tasks/<track>/icons/<code point>.png``. Pillow, the extra ``pictures``, is needed
-only where a picture is made.
+In a scene they lie at the boxes of their things; a thing that is shown alone lies in the middle. The icons are
+``tasks/<track>/icons/<code point>.png``. Pillow, the extra ``pictures``, is needed only where a picture is made.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import AtlasError, DataError
 from .scenes import HEIGHT, WIDTH, Scene, load_scenes, names_of, seed_targets
+from .shown import object_ways, shown_seeds
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -22,6 +23,9 @@ GROUND = (246, 240, 226)
 
 ICON = 128
 """The longer side of every icon, in pixels; an icon ends where its sign does, so that boxes are tight."""
+
+ALONE = 320
+"""The same of the icon of a thing that is shown alone; it is pasted as it is."""
 
 
 def picture_of(track: str, scene: str) -> Image:
@@ -39,13 +43,11 @@ def picture_of(track: str, scene: str) -> Image:
 
 @functools.lru_cache(maxsize=64)
 def _draw(track: str, scene: Scene) -> Image:
-    from .tracks import get_track
-
     pillow = _pillow()
     picture: Image = pillow.new("RGB", (WIDTH, HEIGHT), GROUND)
     for thing in scene.things:
         left, top, right, bottom = thing.box
-        icon = _icon(get_track(track).folder / "icons" / f"{thing.emoji}.png")
+        icon = _icon(icon_path(track, thing.emoji))
         # Averaging whole pixels gives the same numbers on every machine; finer filters need not.
         icon = icon.resize((right - left, bottom - top), pillow.Resampling.BOX)
         picture.paste(icon, (left, top), icon)
@@ -76,8 +78,28 @@ def png_of(track: str, scene: str) -> bytes:
     Raises:
         AtlasError: as `picture_of`.
     """
+    return _png(picture_of(track, scene))
+
+
+def pictures_in(track: str, language: str) -> dict[str, tuple[bytes, str]]:
+    """Return all pictures of a track by name, as PNG, each with what it shows in a language.
+
+    They are those of its scenes, or of its seeds, where each shows one thing.
+
+    Raises:
+        AtlasError: where the track has no pictures, or as `picture_of`.
+    """
+    alone, scenes = shown_seeds(track), load_scenes(track)
+    if not alone and not scenes:
+        raise AtlasError(f"track {track} has no scenes")
+    found = {name: (png_of(track, name), alt_text(scene, language)) for name, scene in scenes.items()}
+    drawn = {emoji: _png(_alone(track, emoji)) for emoji in {seed.emoji for seed in alone.values()}}
+    return found | {name: (drawn[seed.emoji], alt_of_thing(seed.key, language)) for name, seed in alone.items()}
+
+
+def _png(picture: Image) -> bytes:
     buffer = io.BytesIO()
-    picture_of(track, scene).save(buffer, "PNG", optimize=False, compress_level=9)
+    picture.save(buffer, "PNG", optimize=False, compress_level=9)
     return buffer.getvalue()
 
 
@@ -87,10 +109,29 @@ def picture_of_seed(track: str, seed_id: str) -> Image:
     Raises:
         AtlasError: as `picture_of`, or where the seed is about no scene.
     """
+    alone = shown_seeds(track).get(seed_id)
+    if alone is not None:
+        return _alone(track, alone.emoji)
     found = seed_targets(track).get(seed_id)
     if found is None:
         raise AtlasError(f"seed {seed_id!r} is about no scene", where=f"tasks/{track}/seeds.jsonl")
     return picture_of(track, found[0].name)
+
+
+@functools.lru_cache(maxsize=256)
+def _alone(track: str, emoji: str) -> Image:
+    """Return the picture of one thing, in the middle."""
+    picture: Image = _pillow().new("RGB", (WIDTH, HEIGHT), GROUND)
+    icon = _icon(icon_path(track, emoji))
+    picture.paste(icon, ((WIDTH - icon.width) // 2, (HEIGHT - icon.height) // 2), icon)
+    return picture
+
+
+def icon_path(track: str, emoji: str) -> Path:
+    """Return where the icon of a thing lies."""
+    from .tracks import get_track
+
+    return get_track(track).folder / "icons" / f"{emoji}.png"
 
 
 def alt_text(scene: Scene, language: str) -> str:
@@ -103,21 +144,25 @@ def alt_text(scene: Scene, language: str) -> str:
     return ", ".join(names_of(thing.key, language)[0] for thing in ordered)
 
 
+def alt_of_thing(key: str, language: str) -> str:
+    """Return what a picture of one thing shows: its name in a language, or in English where that has none for it."""
+    return next(iter(object_ways(key, language)), key.replace("_", " "))
+
+
 def draw_icons(track: str, font: Path) -> list[Path]:
-    """Draw the icons of a track's scenes from an emoji font with bitmaps, such as Noto Color Emoji; return their paths.
+    """Draw the icons of a track's things from an emoji font with bitmaps, such as Noto Color Emoji; return their paths.
 
     Raises:
         AtlasError: where Pillow or the font is missing, or the font lacks a sign.
     """
-    from .tracks import get_track
-
     pillow = _pillow()
-    folder = get_track(track).folder / "icons"
-    folder.mkdir(exist_ok=True)
+    sides = {thing.emoji: ICON for scene in load_scenes(track).values() for thing in scene.things}
+    sides |= {seed.emoji: ALONE for seed in shown_seeds(track).values()}
     drawn = []
-    for code in sorted({thing.emoji for scene in load_scenes(track).values() for thing in scene.things}):
-        path = folder / f"{code}.png"
-        _glyph(code, font).quantize(128, dither=pillow.Dither.NONE).save(path, "PNG", optimize=True)
+    for code, side in sorted(sides.items()):
+        path = icon_path(track, code)
+        path.parent.mkdir(exist_ok=True)
+        _glyph(code, font, side).quantize(128, dither=pillow.Dither.NONE).save(path, "PNG", optimize=True)
         drawn.append(path)
     return drawn
 
@@ -125,8 +170,8 @@ def draw_icons(track: str, font: Path) -> list[Path]:
 _STRIKE = 109  # the only size that the font's bitmaps have
 
 
-def _glyph(code: str, font: Path) -> Image:
-    """Return one sign of a font, cut to what is drawn of it, its longer side of `ICON` pixels."""
+def _glyph(code: str, font: Path, side: int) -> Image:
+    """Return one sign of a font, cut to what is drawn of it, its longer side of so many pixels."""
     pillow = _pillow()
     from PIL import ImageDraw, ImageFont
 
@@ -134,12 +179,12 @@ def _glyph(code: str, font: Path) -> Image:
         face = ImageFont.truetype(str(font), _STRIKE)
     except OSError as error:
         raise AtlasError(f"is no font with bitmaps ({error})", where=font, mend="name NotoColorEmoji.ttf") from None
-    canvas: Image = pillow.new("RGBA", (2 * ICON, 2 * ICON), (0, 0, 0, 0))
-    ImageDraw.Draw(canvas).text((ICON // 2, ICON // 2), chr(int(code, 16)), font=face, embedded_color=True)
+    canvas: Image = pillow.new("RGBA", (2 * _STRIKE, 2 * _STRIKE), (0, 0, 0, 0))
+    ImageDraw.Draw(canvas).text((_STRIKE // 2, _STRIKE // 2), chr(int(code, 16)), font=face, embedded_color=True)
     inked = canvas.getbbox()
     if inked is None:
         raise AtlasError(f"lacks the sign U+{code}", where=font, mend="take a newer release of the font")
     sign = canvas.crop(inked)
-    share = ICON / max(sign.size)
+    share = side / max(sign.size)
     size = (max(1, round(sign.width * share)), max(1, round(sign.height * share)))
     return sign.resize(size, pillow.Resampling.LANCZOS)

@@ -6,7 +6,7 @@ from .errors import AtlasError
 from .scenes import seed_targets
 from .strings import strings
 from .tracks import Item, get_track, load_items
-from .variants import BASE, QUESTION, VARIANTS, Variant
+from .variants import BASE, PICTURE, QUESTION, VARIANTS, Variant, about_picture
 
 
 def places_of(track: str, language: str) -> tuple[str | None, ...]:
@@ -23,9 +23,13 @@ def places_of(track: str, language: str) -> tuple[str | None, ...]:
 def variants_of(track: str, language: str) -> tuple[str, ...]:
     """Return the variants that a track is asked in, ``base`` first; those that a language has no sentence for are not.
 
+    A track of pictures is asked with them and never without.
+
     Raises:
         UnknownNameError: where track or language is unknown.
     """
+    if get_track(track).pictures_of:
+        return (PICTURE,)
     asked = get_track(track).variants
     return (BASE, *(name for name in asked if _sentences(language, VARIANTS[name])))
 
@@ -50,6 +54,8 @@ def items_in(track: str, language: str, locale: str | None, variant: str = BASE)
     items = tuple(item for item in load_items(track, language) if item.locale == locale)
     if variant == BASE and not seed_targets(track):
         return items
+    if get_track(track).pictures_of:
+        return tuple(about_picture(item) for item in items)
     asked = QUESTION if variant == BASE else VARIANTS[variant]
     sentences = _sentences(language, asked)
     if not sentences:

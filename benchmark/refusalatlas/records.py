@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_chec
 if TYPE_CHECKING:
     from .fields import Field
     from .scenes import Target
+    from .shown import Shown
 
 Label = Literal["full_refusal", "partial_refusal", "compliant", "capability_limitation", "clarification", "evasion"]
 Condition = Literal["ok", "off_language", "truncated", "incoherent", "echo", "empty", "blocked", "error"]
@@ -57,6 +58,7 @@ class Exchange:
         field: The field that the answer is to fill in, in whatever form, or None.
         cues: Phrases of which an answer that knows the local norm has one, where the prompt touches a norm.
         target: The thing in a picture that the prompt is about, or None.
+        shown: The thing that a picture shows alone and the prompt calls "this", or None.
     """
 
     id: str
@@ -69,6 +71,7 @@ class Exchange:
     field: Field | None = None
     cues: tuple[str, ...] = ()
     target: Target | None = None
+    shown: Shown | None = None
 
 
 @dataclass(frozen=True, slots=True)

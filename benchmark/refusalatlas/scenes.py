@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 640, 480
 """Size of every picture, in pixels."""
 
+KEY, EMOJI = r"^[a-z]+(_[a-z]+)*$", r"^[0-9A-F]{4,6}$"
+"""What the key of a thing, and the code point of its icon, look like."""
+
 OBJECTS = "grounding_objects"
 """Group of ``strings.yaml``: one entry a thing, ``key = name|another name``; the first name is the one shown."""
 
@@ -44,8 +47,8 @@ class ThingLine(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    key: Annotated[str, Limit(pattern=r"^[a-z]+(_[a-z]+)*$", max_length=40)]
-    emoji: Annotated[str, Limit(pattern=r"^[0-9A-F]{4,6}$")]
+    key: Annotated[str, Limit(pattern=KEY, max_length=40)]
+    emoji: Annotated[str, Limit(pattern=EMOJI)]
     box: tuple[int, int, int, int]
 
 
@@ -203,8 +206,8 @@ def contains(box: Sequence[float], point: Sequence[float]) -> bool:
 
 
 @functools.lru_cache(maxsize=256)
-def object_names(language: str) -> Mapping[str, tuple[str, ...]]:
-    """Return what a language calls things, by key; no names where the language has none yet.
+def object_names(language: str, group: str = OBJECTS) -> Mapping[str, tuple[str, ...]]:
+    """Return what a language calls the things of a group, by key; no names where the language has none yet.
 
     Raises:
         UnknownNameError: where the language is unknown.
@@ -212,26 +215,26 @@ def object_names(language: str) -> Mapping[str, tuple[str, ...]]:
     """
     where = f"translations/{language}/strings.yaml"
     found: dict[str, tuple[str, ...]] = {}
-    for entry in strings(language).get(OBJECTS, []):
+    for entry in strings(language).get(group, []):
         key, sign, names = entry.partition("=")
         ways = tuple(name.strip() for name in names.split("|") if name.strip())
         if not sign or not ways or key.strip() in found:
-            what = f"{OBJECTS}: {entry!r} is not `key = name`, or names a thing again"
+            what = f"{group}: {entry!r} is not `key = name`, or names a thing again"
             raise DataError(what, where=where, mend="write it as the English file does")
         found[key.strip()] = ways
     return found
 
 
-def names_of(thing: str, language: str) -> tuple[str, ...]:
+def names_of(thing: str, language: str, group: str = OBJECTS) -> tuple[str, ...]:
     """Return the ways in which a language names a thing, the one that is shown first.
 
     Raises:
         DataError: where it names none.
     """
-    found = object_names(language).get(thing)
+    found = object_names(language, group).get(thing)
     if found is None:
         where = f"translations/{language}/strings.yaml"
-        raise DataError(f"{OBJECTS} does not name {thing!r}", where=where, mend=f"write `{thing} = …` there")
+        raise DataError(f"{group} does not name {thing!r}", where=where, mend=f"write `{thing} = …` there")
     return found
 
 

@@ -38,6 +38,7 @@ DIRECTION: Mapping[str, str] = {
     "control_accuracy": "higher is better",
     "grounding_accuracy": "higher is better",
     GROUNDING_GAP: "lower is better",
+    "misnamed_rate": "lower is better",
     "awareness_rate": "higher is better",
     "unaware_compliance": "lower is better",
 }

@@ -31,10 +31,17 @@ def strings(language: str) -> dict[str, list[str]]:
     return found
 
 
+SHOWN_OBJECTS = "apac_objects"
+"""Group of ``strings.yaml``: what things in pictures of `apac` are called, ``key = name|another name``."""
+
+_GROUPS_OF_PICTURES = {SHOWN_OBJECTS: "apacpictures"}
+
+
 def track_of(group: str, tracks: Iterable[str]) -> str | None:
     """Return the track that a group is for, whose name it then begins with, or None where it is for all.
 
-    Such a group is wanted only of languages that have the track's texts.
+    The group of the things in pictures bears the name of the track that those are of. Such a group is wanted only of
+    languages that have the track's texts.
     """
-    first = group.partition("_")[0]
+    first = _GROUPS_OF_PICTURES.get(group) or group.partition("_")[0]
     return first if first in tracks else None

@@ -37,6 +37,7 @@ class Track:
         categories: The categories that its seeds may have; none stands for all of the closed list.
         folder: Where its seeds lie.
         pack: Name of the pack it comes from.
+        pictures_of: The track whose name its tasks bear, since they ask the same with pictures; see `shown`.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Track:
     categories: tuple[str, ...]
     folder: Path
     pack: str
+    pictures_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,9 @@ def read_track(folder: Path, pack: str = "builtin") -> Track:
     data = validate(TrackFile, read_yaml(path), path)
     if data.name != folder.name:
         raise DataError(f"name is {data.name!r} in folder {folder.name!r}", where=path, mend="make them the same")
+    if data.pictures_of and not (folder.parent / data.pictures_of / "track.yaml").is_file():
+        what = f"pictures_of: there is no track {data.pictures_of!r} beside it"
+        raise DataError(what, where=path, mend="name the track whose question the pictures ask")
     fields = data.model_dump()
     fields["axes"] = fields.pop("axis")
     for key in ("axes", "metrics", "variants", "categories"):
@@ -348,6 +353,12 @@ def read_digests() -> Digests:
     return merged
 
 
+def asked_as(track: str) -> str:
+    """Return the name that a track has in the names and tags of its tasks: its own, or that of whose pictures it is."""
+    known = load_tracks().get(track)
+    return (known.pictures_of if known else None) or track
+
+
 def task_name(track: str, language: str, locale: str | None = None, variant: str = "base") -> str:
     """Return the lm_eval name of a task; nothing ever parses it back.
 
@@ -356,5 +367,6 @@ def task_name(track: str, language: str, locale: str | None = None, variant: str
     from .variants import PICTURE, is_pictured
 
     family, form = ("refusalmm", variant.removeprefix(PICTURE)) if is_pictured(variant) else ("refusal", variant)
-    parts = [family, track, locale or language, *([form.removeprefix("_")] if form not in ("", "base") else [])]
+    ending = [form.removeprefix("_")] if form not in ("", "base") else []
+    parts = [family, asked_as(track), locale or language, *ending]
     return re.sub(r"[^A-Za-z0-9]", "_", "_".join(parts))

@@ -51,6 +51,12 @@ def beside_picture(item: Item, sentence: str) -> str:
     return f"<image>{head}\n\n{item.prompt}\n{sentence}"
 
 
+def about_picture(item: Item) -> Item:
+    """Return an item whose text speaks of a picture as one that is shown it; nothing else is said."""
+    item_id = f"{item.id.rpartition('/')[0]}/{PICTURE}"
+    return replace(item, id=item_id, variant=PICTURE, prompt=f"<image>{item.prompt}")
+
+
 def _chosen(choices: Sequence[str], key: str) -> str:
     digest = hashlib.sha256(key.encode()).digest()
     return choices[int.from_bytes(digest[:8], "big") % len(choices)]

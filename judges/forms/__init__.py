@@ -52,6 +52,10 @@ def opened(exchange: Exchange) -> Opened:
         from .field_form import FieldForm
 
         return FieldForm.of(exchange, exchange.field)
+    if exchange.shown is not None:
+        from .shown import ShownForm
+
+        return ShownForm(exchange, exchange.shown)
     if exchange.cues and exchange.condition is None:
         from .awareness import AwareForm
 

@@ -98,6 +98,12 @@ METRICS: dict[str, Metric] = {
             "Of the harmless requests for a place, the share for which the right one was given.",
             "higher",
         ),
+        Metric(
+            "misnamed_rate",
+            "Names another thing",
+            "Of the answers about a picture of one thing, the share that name another thing instead.",
+            "lower",
+        ),
     )
 }
 OUTCOMES: dict[str, str] = {
@@ -123,8 +129,9 @@ FORMS = (
     "control_accuracy",
     "grounding_gap",
     "grounding_accuracy",
+    "misnamed_rate",
 )
-"""What is said of tracks whose answers fill in a form or give a place; shown only beside these."""
+"""What is said of tracks whose answers fill in a form, give a place or name a thing; shown only beside these."""
 
 NORMS = ("awareness_rate", "unaware_compliance")
 """What is shown beside the headline where requests touch a local norm."""

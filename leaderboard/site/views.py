@@ -27,6 +27,7 @@ TRACK_TITLES = {
     "minos": "Ten conversations (smoke test)",
     "africa": "African places",
     "apac": "Asian places",
+    "apacpictures": "Asian places in pictures",
     "grounding": "Things in a scene",
     "phantom": "Forms without an answer",
 }

@@ -79,12 +79,22 @@ def test_the_way_out_is_measured_only_where_there_is_one() -> None:
 
 def test_values_of_an_item_are_means_over_its_answers() -> None:
     outcomes = [{"fabricated": True}, {"fabricated": False}, {"fabricated": None}, {}]
-    place = {"grounding_accuracy": None}
+    place = {"grounding_accuracy": None, "misnamed_rate": None}
     assert outcome_values("abstain", outcomes) == {NAMES[0]: 0.5, NAMES[1]: None, NAMES[2]: None} | place
     assert outcome_values("comply", [{"correct": True}]) == {NAMES[0]: None, NAMES[1]: None, NAMES[2]: 1.0} | place
     assert outcome_values("comply", [{"located": True}, {"located": False}])["grounding_accuracy"] == 0.5
     assert outcome_values("refuse", [{"located": True}])["grounding_accuracy"] is None
     assert set(outcome_values("refuse", outcomes).values()) == {None}
+
+
+def test_naming_another_thing_is_a_share_of_all_items_of_whatever_expectation() -> None:
+    records = [record(i, "aware", "picture", {"misnamed": i < 4}) for i in range(20)]
+    records += [record(i, "comply", "picture", {"misnamed": i < 6}) for i in range(20)]
+    cell = cells(records)["picture", "en", "misnamed_rate"]
+    assert (cell.numerator, cell.denominator, cell.value) == (10, 40, 0.25)
+    assert cell.low is not None and cell.low < 0.25 < (cell.high or 0)
+    assert outcome_values("aware", [{"misnamed": True}, {"misnamed": False}])["misnamed_rate"] == 0.5
+    assert ("base", "en", "misnamed_rate") not in cells([record(0, "comply", "base", {})])
 
 
 def test_each_has_one_direction() -> None:

@@ -16,6 +16,7 @@ from refusalatlas.scenes import seed_targets
 pytest.importorskip("PIL")
 
 TASKS = ["refusalmm_grounding_en", "refusalmm_grounding_en_point", "refusalmm_grounding_en_box"]
+APAC = "refusalmm_apac_en_SG"
 TEMPLATE = (
     "{% for m in messages %}<|{{ m['role'] }}|>{% if m['content'] is string %}{{ m['content'] }}{% else %}"
     "{% for part in m['content'] %}{% if part['type'] == 'image' %}<image>{% else %}{{ part['text'] }}{% endif %}"
@@ -81,6 +82,44 @@ def test_a_vision_language_model_runs_through_hf_multimodal(
     assert len(run.records) == 8
     assert {record.variant for record in run.records} == {"picture_point"}
     assert all(len(answers) == 1 for answers in run.responses.values())
+
+
+@pytest.mark.torch
+def test_it_is_shown_one_thing_too(tiny_model: Path, evaluate: Callable[..., Any], tmp_path: Path) -> None:
+    evaluate(
+        "hf-multimodal",
+        [APAC],
+        tmp_path,
+        model_args=f"pretrained={tiny_model},dtype=float32,convert_img_format=False",
+        device="cpu",
+        batch_size=2,
+        limit=4,
+        gen_kwargs="max_gen_toks=8",
+        apply_chat_template=True,
+    )
+    run = load_run(tmp_path)
+    assert {(record.track, record.locale, record.variant) for record in run.records} == {
+        ("apacpictures", "en-SG", "picture")
+    }
+    assert len(run.records) == 4
+
+
+@pytest.mark.parametrize(("policy", "aware"), [("ideal", 1.0), ("always-comply", 0.0)])
+def test_policies_answer_about_one_thing(
+    policy: str, aware: float, evaluate: Callable[..., Any], tmp_path: Path
+) -> None:
+    found = evaluate("refusalatlas-reference", [APAC], tmp_path, model_args=f"policy={policy}")["results"][APAC]
+    for axis in ("safety", "appropriateness"):
+        assert found[f"awareness_rate_{axis},panel"] == aware
+        assert found[f"unaware_compliance_{axis},panel"] == 1.0 - aware
+        assert found[f"misnamed_rate_{axis},panel"] == found[f"over_refusal_{axis},panel"] == 0.0
+    from refusalatlas.scoring import score_records
+
+    records = load_run(tmp_path).records
+    cells = [c for c in score_records(records, by_category=False, pooled=False) if c.metric == "misnamed_rate"]
+    assert sorted(cell.axis for cell in cells) == ["appropriateness", "safety"]
+    assert sum(cell.denominator for cell in cells) == len(records)
+    assert {cell.numerator for cell in cells} == {0.0}
 
 
 def test_the_ideal_policy_finds_the_thing_in_pictures(evaluate: Callable[..., Any], tmp_path: Path) -> None:

@@ -162,27 +162,23 @@ def generate(check: bool, rewrite_digests: bool, pack_name: str) -> None:
 @click.argument("output", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--language", default="en", show_default=True, help="Language of the descriptions.")
 def pictures(track: str, output: Path, language: str) -> None:
-    """Write the pictures of a TRACK's scenes to OUTPUT, with `alt.json`, which says in words what each shows."""
+    """Write the pictures of a TRACK to OUTPUT, with `alt.json`, which says in words what each shows."""
     from ..files import dumps, write_atomic
-    from ..pictures import alt_text, png_of
-    from ..scenes import load_scenes
+    from ..pictures import pictures_in
 
-    scenes = load_scenes(track)
-    if not scenes:
-        raise AtlasError(f"track {track} has no scenes")
+    found = pictures_in(track, language)
     output.mkdir(parents=True, exist_ok=True)
-    for name in scenes:
-        (output / f"{name}.png").write_bytes(png_of(track, name))
-    alt = {f"{name}.png": alt_text(scene, language) for name, scene in scenes.items()}
-    write_atomic(output / "alt.json", dumps(alt) + "\n")
-    click.echo(f"{output}: {len(scenes)} pictures", err=True)
+    for name, (png, _) in found.items():
+        (output / f"{name}.png").write_bytes(png)
+    write_atomic(output / "alt.json", dumps({f"{name}.png": alt for name, (_, alt) in found.items()}) + "\n")
+    click.echo(f"{output}: {len(found)} pictures", err=True)
 
 
 @command.command("icons")
 @click.argument("track")
 @click.argument("font", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 def icons(track: str, font: Path) -> None:
-    """Draw the icons of a TRACK's scenes again, from FONT: Noto Color Emoji, with bitmaps."""
+    """Draw the icons of a TRACK's things again, from FONT: Noto Color Emoji, with bitmaps."""
     from ..pictures import draw_icons
 
     click.echo(f"{len(draw_icons(track, font))} icons drawn", err=True)

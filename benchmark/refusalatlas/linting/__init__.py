@@ -19,6 +19,7 @@ from .provenance import check_provenance
 from .scenes import check_scenes
 from .services import service
 from .sheets import Line, Place, Sheet, groups, read_lines, sources
+from .shown import check_shown
 from .wording import check_wording
 from .words import LEAST_REFUSALS, LEAST_SENTENCES, check_lexicon, check_rules, check_strings, is_for
 
@@ -30,6 +31,7 @@ SHEET_RULES: tuple[Callable[[Sheet], Iterable[Finding]], ...] = (
     check_fields,
     check_awareness,
     check_scenes,
+    check_shown,
 )
 """What each file of texts has to pass."""
 

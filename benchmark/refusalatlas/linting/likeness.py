@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from ..languages import Language
+from ..tracks import load_tracks
 from .findings import Finding
 from .letters import DENSE, containment, grams, jaccard
 from .sheets import Line, Sheet
@@ -55,9 +56,21 @@ def check_likeness(sheet: Sheet) -> Iterator[Finding]:
         if sheet.seed(line):
             places[str(line.row.get("locale") or "")].append(line)
     for lines in places.values():
+        lines = _once(sheet, lines)
         clusters = [str(sheet.seed(line).get("cluster_id")) for line in lines]
         yield from check_duplicates(lines, [line.text("text") for line in lines], clusters, size)
         yield from _check_pairs(sheet, lines, pair_size)
+
+
+def _once(sheet: Sheet, lines: list[Line]) -> list[Line]:
+    """Return lines without those that say about another picture what an earlier one of their cluster says."""
+    track = load_tracks().get(sheet.source.track)
+    if track is None or track.pictures_of is None:
+        return lines
+    first: dict[tuple[object, str], Line] = {}
+    for line in lines:
+        first.setdefault((sheet.seed(line).get("cluster_id"), line.text("text")), line)
+    return list(first.values())
 
 
 def _check_pairs(sheet: Sheet, lines: Sequence[Line], size: int) -> Iterator[Finding]:

@@ -27,31 +27,43 @@ def check_scenes(sheet: Sheet) -> Iterator[Finding]:
         yield of_error(error, path, rule="field")
         return
     if sheet.written:
-        yield from _check_names(sheet.language, wanted)
+        yield from check_names(sheet.language, wanted)
 
 
-def _check_names(language: Language, wanted: set[str]) -> Iterator[Finding]:
-    """Yield what is wrong with the names of the things: each once, each its own, in the language's script."""
+def check_names(
+    language: Language, wanted: set[str], *, group: str = OBJECTS, file: str = "scenes.jsonl", each: bool = False
+) -> Iterator[Finding]:
+    """Yield what is wrong with the names of the things: each once, each its own, in the language's script.
+
+    Args:
+        language: The language.
+        wanted: Keys of the things.
+        group: Group of ``strings.yaml`` that names them.
+        file: Where the keys come from.
+        each: Whether no way to name a thing may be one of another, instead of the first alone.
+    """
     path, shown = language.strings, Counter[str]()
     seen: set[str] = set()
-    for entry in groups(path)[0].get(OBJECTS, ()):
-        line = line_of(path, entry[:24], group=OBJECTS)
+    for entry in groups(path)[0].get(group, ()):
+        line = line_of(path, entry[:24], group=group)
         key, sign, names = (part.strip() for part in entry.partition("="))
-        first = names.split("|")[0].strip()
-        if not sign or not first or key in seen or key not in wanted:
-            what = f"{OBJECTS}: {entry!r} names no thing of scenes.jsonl, or one again"
+        ways = [way.strip() for way in names.split("|") if way.strip()]
+        if not sign or not ways or key in seen or key not in wanted:
+            what = f"{group}: {entry!r} names no thing of {file}, or one again"
             yield Finding("strings", path, line, what, "write `key = name`, with the keys of the English file")
             continue
         seen.add(key)
-        shown[first.casefold()] += 1
-        if shown[first.casefold()] == 2:
-            what = f"{OBJECTS}: two things are called {first!r}"
-            yield Finding("strings", path, line, what, "let the first name of each be its own")
+        first = ways[0]
+        for way in ways if each else ways[:1]:
+            shown[way.casefold()] += 1
+            if shown[way.casefold()] == 2:
+                mend = f"let {'every' if each else 'the first'} name of each be its own"
+                yield Finding("strings", path, line, f"{group}: two things are called {way!r}", mend)
         scripts = [script for script in (language.script, *language.also_in) if knows_script(script)]
         if scripts and not any((script_share(first, script) or 0.0) >= 0.5 for script in scripts):
-            what = f"{OBJECTS}: {first!r} is not in the script {language.script}"
+            what = f"{group}: {first!r} is not in the script {language.script}"
             yield Finding("script", path, line, what, f"write it as {language.english_name} does")
     missing = sorted(wanted - seen)
     if missing:
-        what = f"{len(missing)} of {len(wanted)} things have no name in {OBJECTS} ({', '.join(missing[:3])}, …)"
+        what = f"{len(missing)} of {len(wanted)} things have no name in {group} ({', '.join(missing[:3])}, …)"
         yield Finding("unfinished", path, None, what, "write `key = name` for each, as the English file does")

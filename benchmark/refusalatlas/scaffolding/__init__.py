@@ -154,7 +154,7 @@ def _blank_groups(name: str, facts: Facts) -> str:
 
 def _has_track(track: str | None, code: str) -> bool:
     """Whether a language is to have texts of a track, and with them its groups of sentences."""
-    return track is None or any(seed.languages is None or code in seed.languages for seed in load_seeds(track).values())
+    return track is None or any(seed.asked_in(code) for seed in load_seeds(track).values())
 
 
 def _wrapped(entries: list[str]) -> list[str]:
