@@ -14,7 +14,7 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Protocol
@@ -29,11 +29,12 @@ from refusalatlas.records import LABELS, REFUSED, Exchange, Verdict
 
 from .e5_file import BLOCK, pack, unpack
 from .embedding_features import FORM, form, window
-from .encoder import INNER, MATRICES, NORMS, WIDTH, Layer, load_encoder, mean_of
+from .encoder import INNER, MATRICES, NORMS, WIDTH, Encoder, Layer, load_encoder, mean_of
 from .features import softmax
 from .language_id import same_language
 from .ngram import verdict
 from .reading import read
+from .spread import spread
 from .tables import WEIGHTS
 
 FROM = 6
@@ -211,19 +212,24 @@ class _Scores:
     head: Head
     known: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
-    def of(self, responses: Sequence[str]) -> NDArray[np.float64]:
-        """Return the scores of answers, one row each.
+    def of(self, windows: Mapping[str, str]) -> dict[str, NDArray[np.float64]]:
+        """Return the scores of answers, of which `windows` has what is embedded.
 
         Each is encoded by itself, for among others its last digits depend on them. Of real answers that takes no
         longer, of very short ones up to three times as long.
         """
-        found = {response: self.known[response] for response in responses if response in self.known}
-        new = [response for response in dict.fromkeys(responses) if response not in found]
-        for response in new:
-            states, mask = self.encoder.states([self.encoder.tokens(window(response))])
-            found[response] = self.head.scores(states, mask, form(response)[None])[0]
+        found = {response: self.known[response] for response in windows if response in self.known}
+        new = [response for response in windows if response not in found]
+
+        def one(response: str) -> NDArray[np.float64]:
+            states, mask = self.encoder.states([self.encoder.tokens(windows[response])])
+            row: NDArray[np.float64] = self.head.scores(states, mask, form(response)[None])[0]
+            return row
+
+        rows = spread(one, new) if isinstance(self.encoder, Encoder) else [one(response) for response in new]
+        found.update(zip(new, rows, strict=True))
         self._remember({response: found[response] for response in new if len(response) <= _SHORT})
-        return np.stack([found[response] for response in responses])
+        return found
 
     def _remember(self, rows: dict[str, NDArray[np.float64]]) -> None:
         if len(self.known) + len(rows) > _REMEMBERED:
@@ -268,16 +274,19 @@ class EmbeddingJudge:
 
     def _batch(self, exchanges: Sequence[Exchange]) -> list[Verdict]:
         result = [Verdict(self.name, self.version, None, 0.0)] * len(exchanges)
-        windows = [window(exchange.response) for exchange in exchanges]
-        worth = [i for i, text in enumerate(windows) if any(c.isalnum() for c in text)]
+        texts = [exchange.response for exchange in exchanges]
+        windows = {text: window(text) for text in dict.fromkeys(texts)}
+        worth = {text: shown for text, shown in windows.items() if any(map(str.isalnum, shown))}
         if self._scores is None or not worth:
             return result
-        scores = self._scores.of([exchanges[i].response for i in worth])
-        for i, row in zip(worth, scores, strict=True):
+        scores = self._scores.of(worth)
+        for i, text in enumerate(texts):
+            if text not in worth:
+                continue
             group = self._group(exchanges[i])
-            shares = softmax(row[None] / self._card.temperatures[group])[0]
+            shares = softmax(scores[text][None] / self._card.temperatures[group])[0]
             found = verdict(self.name, self.version, shares, self._card.thresholds[group])
-            result[i] = modest(found, windows[i])
+            result[i] = modest(found, windows[text])
             seen = read(exchanges[i])
             if seen.romanised:
                 # It takes harmless answers in unfamiliar letters for refusals as often as not, and surely.

@@ -23,7 +23,7 @@ _CLEAN: dict[int, str | None] = {
 }
 _CLEAN |= dict.fromkeys([*range(0x202A, 0x202F), *range(0x2060, 0x2070)])
 _CLEAN |= dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
-_WIDE = ((0x1100, 0x1200), (0x2E80, 0xA4D0), (0xAC00, 0xD7B0), (0xF900, 0xFB00))
+_WIDE = re.compile("[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff]+")
 
 FORM = len(_STEPS) + 10
 """How many marks of form there are."""
@@ -36,7 +36,7 @@ def clean(text: str) -> str:
 
 def width(text: str) -> int:
     """Return the length of a text in letters of an alphabet; a letter of Han, Kana or Hangul counts for two."""
-    return len(text) + sum(1 for c in text if c >= "\u1100" and any(a <= ord(c) < b for a, b in _WIDE))
+    return len(text) + sum(map(len, _WIDE.findall(text)))
 
 
 def head(text: str, limit: int) -> str:
