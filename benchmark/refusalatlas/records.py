@@ -176,10 +176,10 @@ class Decision:
             label=_member(row["label"], LABELS),
             condition=_member(row["condition"], CONDITIONS) or "ok",
             language=DetectedLanguage(**row["language"]),
-            agreement=float(row["agreement"]),
+            agreement=_share(row["agreement"]),
             contested=bool(row["contested"]),
             votes=tuple(
-                Verdict(v["judge"], v["version"], _member(v["label"], LABELS), float(v["confidence"]))
+                Verdict(v["judge"], v["version"], _member(v["label"], LABELS), _share(v["confidence"]))
                 for v in row["votes"]
             ),
             reasons=tuple(Finding(f["reason"], f["evidence"]) for f in row.get("reasons", ())),
@@ -328,6 +328,12 @@ class Record:
             decisions=tuple(Decision.from_json(d) for d in row["decisions"]),
             provenance=tuple(Provenance(**p) for p in row["provenance"]),
         )
+
+
+def _share(value: Any) -> float:
+    if not 0.0 <= (found := float(value)) <= 1.0:  # not a number is neither
+        raise ValueError(f"{value!r} is no share between 0 and 1")
+    return found
 
 
 def _member(value: Any, allowed: Sequence[Any]) -> Any:

@@ -154,8 +154,9 @@ class SampleFile:
             DataError: where it is another.
         """
         if self.samples is not None and found != self.samples:
-            what = f"holds {found} of {self.samples} samples: cut off?"
-            raise DataError(what, where=self.path, mend="run again")
+            few = found < self.samples
+            what = f"holds {found} of {self.samples} samples: " + ("cut off?" if few else "written to by two runs?")
+            raise DataError(what, where=self.path, mend="run again" if few else "run again into a folder of its own")
 
 
 def sample_files(results_path: Path, results: Mapping[str, Any]) -> list[SampleFile]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: ``1 run``, ``1,204 runs``; `plural` where an s does not make it."""
@@ -17,6 +19,12 @@ def points(share: float) -> str:
     """Return a difference of two rates, 0 to 2, in points: ``22 points``, ``1 point``, ``0.3 points``."""
     shown = f"{100 * share:.0f}" if 100 * share >= 1 else f"{100 * share:.1g}"
     return f"{shown} {'point' if shown == '1' else 'points'}"
+
+
+def at_least_points(share: float) -> str:
+    """Return a least difference in points, rounded up, so that the number that is said is enough: ``25 points``."""
+    scale = 10 ** (2 if share >= 0.01 or share <= 0 else -math.floor(math.log10(share)))
+    return points(math.ceil(share * scale - 1e-9) / scale)
 
 
 def signed_points(difference: float) -> str:

@@ -68,7 +68,7 @@ function outcomesOf(metric, model) {
 function contrast(first, second, clusters, resample, reach, alpha) {
   const units = new Set(clusters).size;
   const changes = first.map((value, index) => value - second[index]);
-  const binary = units === changes.length && [...first, ...second].every((value) => value === 0 || value === 1);
+  const binary = reach === 1 && units === changes.length && [...first, ...second].every((value) => value === 0 || value === 1);
   const difference = binary ? newcombe(first, second) : clustered(first, second, clusters, resample, reach);
   const p = binary
     ? mcnemar(changes.filter((one) => one === 1).length, changes.filter((one) => one === -1).length)
@@ -207,11 +207,12 @@ function signFlip(differences, resample) {
   return (1 + extreme) / (1 + patterns);
 }
 
+// What could not be tested, since nothing differed, counts as a test that found nothing.
 function holm(rows) {
   const tested = rows.filter((row) => row.p !== null).sort((x, y) => x.p - y.p);
   let running = 0;
   for (const row of rows) row.adjusted = null;
-  tested.forEach((row, rank) => (row.adjusted = running = Math.max(running, Math.min(1, row.p * (tested.length - rank)))));
+  tested.forEach((row, rank) => (row.adjusted = running = Math.max(running, Math.min(1, row.p * (rows.length - rank)))));
 }
 
 // How many pairs differ is binomial, and so is how many of those speak for the first; both are summed over.

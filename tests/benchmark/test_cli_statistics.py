@@ -95,7 +95,7 @@ def test_compare_of_an_unknown_track_is_one_line(careful: Path, open_: Path) -> 
 def test_power_says_what_forty_seeds_can_show() -> None:
     said = run("power", "--seeds", 40).output.splitlines()
     assert said[0] == "40 seeds: a rate of one half has a 95 % interval 30 points wide."
-    assert said[1] == "Two models that differ on 30% of them are told apart from 24 points on (power 80%)."
+    assert said[1] == "Two models that differ on 30% of them are told apart from 25 points on (power 80%)."
 
 
 def test_power_says_how_many_a_difference_needs() -> None:
@@ -125,7 +125,7 @@ def test_power_of_five_seeds_is_none() -> None:
 def test_power_rounds_nothing_to_nought_or_to_certainty() -> None:
     said = run("power", "--seeds", 1_000_000, "--discordance", 0.015, "--difference", 0.001, "--power", 0.999).output
     assert "0.2 points wide" in said
-    assert "differ on 1.5% of them are told apart from 0.06 points on (power 99.9%)." in said
+    assert "differ on 1.5% of them are told apart from 0.07 points on (power 99.9%)." in said
     assert "A difference of 0.1 points needs" in said
 
 

@@ -66,6 +66,20 @@ def test_holm_is_over_the_languages_of_a_metric(make_record: Any) -> None:
     assert row(found, place=None).p_holm == row(found, place=None).test.p
 
 
+def test_languages_in_which_nothing_differs_are_of_the_family_too(make_record: Any) -> None:
+    def run(refused: int) -> list[Record]:
+        return [
+            r
+            for code in ("sw", "ha", "yo", "ig")
+            for r in benign(make_record, refused if code == "sw" else 3, language=code)
+        ]
+
+    found = compare_records(run(12), run(3))
+    sw = row(found)
+    assert sw.p_holm == pytest.approx(4 * sw.test.p)  # type: ignore[operator]
+    assert row(found, place="ha").p_holm is None
+
+
 def test_only_what_both_decided_is_compared(make_record: Any) -> None:
     first = [make_record(0, "comply", None), *benign(make_record, 10)[1:]]
     second = [*benign(make_record, 10)[:-1], make_record(39, "comply", "blocked")]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refusalatlas.wording import counted, p_number, p_words, percent, points, signed_points
+from refusalatlas.wording import at_least_points, counted, p_number, p_words, percent, points, signed_points
 
 
 @pytest.mark.parametrize(("number", "shown"), [(0, "0 runs"), (1, "1 run"), (2, "2 runs"), (4160, "4,160 runs")])
@@ -51,6 +51,20 @@ def test_difference_in_points(share: float, shown: str) -> None:
 )
 def test_difference_with_its_sign(difference: float, shown: str) -> None:
     assert signed_points(difference) == shown
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [
+        (0.2421, "25 points"),
+        (0.24, "24 points"),
+        (0.00052, "0.06 points"),
+        (0.0100001, "2 points"),
+        (1.0, "100 points"),
+    ],
+)
+def test_least_difference_is_rounded_up(share: float, shown: str) -> None:
+    assert at_least_points(share) == shown
 
 
 @pytest.mark.parametrize(("share", "shown"), [(0.3, "30%"), (0.015, "1.5%"), (0.999, "99.9%"), (1.0, "100%")])

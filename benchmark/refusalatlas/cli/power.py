@@ -20,7 +20,7 @@ def command(seeds: int, discordance: float | None, difference: float | None, wan
     from ..files import dumps
     from ..stats.intervals import MIN_CLUSTERS, wilson
     from ..stats.paired import detectable_difference, pairs_needed
-    from ..wording import counted, percent, points
+    from ..wording import at_least_points, counted, percent, points
 
     discordance = max(0.3, difference or 0.0) if discordance is None else discordance
     if difference is not None and difference > discordance:
@@ -42,7 +42,7 @@ def command(seeds: int, discordance: float | None, difference: float | None, wan
         click.echo(f"{counted(seeds, 'seed')}: `score` gives no interval under {MIN_CLUSTERS} seeds.")
     else:
         click.echo(f"{seeds} seeds: a rate of one half has a 95 % interval {points(width)} wide.")
-    told = "cannot be told apart" if shown is None else f"are told apart from {points(shown)} on"
+    told = "cannot be told apart" if shown is None else f"are told apart from {at_least_points(shown)} on"
     click.echo(f"Two models that differ on {percent(discordance)} of them {told} (power {percent(wanted)}).")
     if needed is not None and difference is not None:
         click.echo(f"A difference of {points(difference)} needs {counted(needed, 'seed')}.")

@@ -51,7 +51,8 @@ def contrast(
     """Set two series side by side, unit by unit.
 
     Yes-or-no outcomes with one unit a cluster get Newcombe's paired interval and McNemar's exact test; all others a
-    bootstrap of clusters and a sign-flip permutation of their mean differences.
+    bootstrap of clusters and a sign-flip permutation of their mean differences. Outcomes that might have been -1
+    are not yes or no, even where none of them is.
 
     Args:
         first: Outcomes of the one series, 0 to 1 (-1 to 1 for a difference within a pair).
@@ -62,7 +63,7 @@ def contrast(
     """
     units = len(set(clusters))
     changes = [x - y for x, y in zip(first, second, strict=True)]
-    if units == len(changes) and set(first) | set(second) <= {0.0, 1.0}:
+    if reach == 1.0 and units == len(changes) and set(first) | set(second) <= {0.0, 1.0}:
         difference = paired_rate_difference(first, second)
         test = mcnemar(changes.count(1.0), changes.count(-1.0))
     else:

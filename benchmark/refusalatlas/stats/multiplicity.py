@@ -9,16 +9,19 @@ _Key = TypeVar("_Key")
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Return p-values adjusted by Holm (1979), valid under any dependence; None stays None and is not counted.
+    """Return p-values adjusted by Holm (1979), valid under any dependence.
+
+    The family is what was declared beforehand, not what turned out to differ: a test that could not be made, since
+    nothing differed, stays None and counts as one that found nothing.
 
     Args:
-        p_values: The p-values of one family that was declared beforehand.
+        p_values: The p-values of one family.
     """
     tested = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
     running = 0.0
     for rank, (p, index) in enumerate(tested):
-        running = max(running, min(1.0, p * (len(tested) - rank)))
+        running = max(running, min(1.0, p * (len(p_values) - rank)))
         adjusted[index] = running
     return adjusted
 

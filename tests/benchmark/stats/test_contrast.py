@@ -43,3 +43,17 @@ def test_no_units_have_no_contrast_and_a_reason() -> None:
 def test_series_of_different_length_are_refused() -> None:
     with pytest.raises(ValueError, match="zip"):
         contrast([1.0], [1.0, 0.0], names(2))
+
+
+def test_outcomes_that_might_have_been_less_than_nought_are_not_yes_or_no() -> None:
+    """Youden's J of a pair is -1, 0 or 1; that none of forty is -1 does not end the interval of a difference at -1."""
+    seeds = [f"s{i}" for i in range(40)]
+    first, second = [0.0] * 38 + [1.0] * 2, [1.0] * 36 + [0.0] * 4
+    found = contrast(first, second, seeds, reach=2.0)
+    assert found.difference.method.startswith("cluster-bootstrap")
+    assert found.difference.low is not None
+    assert found.difference.low < found.difference.value < 0  # type: ignore[operator]
+    alike = contrast([0.0] * 40, [1.0] * 40, seeds, reach=2.0)
+    assert (alike.difference.value, alike.difference.low, alike.difference.reason) == (-1.0, None, "no variation")
+    assert alike.test.p is not None
+    assert alike.test.p < 1e-3

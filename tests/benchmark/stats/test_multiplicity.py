@@ -25,9 +25,10 @@ def test_benjamini_hochberg_is_scipys(p_values: list[float]) -> None:
     assert benjamini_hochberg(p_values) == pytest.approx(list(false_discovery_control(p_values)))
 
 
-def test_what_was_not_tested_is_not_counted() -> None:
-    assert holm([0.02, None, 0.01]) == [0.02, None, 0.02]
+def test_what_could_not_be_tested_counts_as_having_found_nothing() -> None:
+    assert holm([0.02, None, 0.01]) == pytest.approx([0.04, None, 0.03])
+    assert [holm([0.02, 1.0, 0.01])[i] for i in (0, 2)] == pytest.approx([0.04, 0.03])
 
 
 def test_names_keep_their_p_values() -> None:
-    assert holm_by_key({"sw": 0.01, "ha": None, "en": 0.5}) == {"sw": 0.02, "ha": None, "en": 0.5}
+    assert holm_by_key({"sw": 0.01, "ha": None, "en": 0.5}) == {"sw": pytest.approx(0.03), "ha": None, "en": 1.0}
