@@ -210,11 +210,9 @@ def undecided(submission: Submission, revealed: RevealedFile, seed: str) -> str:
         if not given.get((item, sample), "").strip():
             without[decision.condition] += 1
     kinds = ", ".join(f"{count} {condition}" for condition, count in sorted(without.items()))
-    shown = f" ({kinds})" if kinds else ""
-    return (
-        f"of {len(asked)} drawn answers {without.total()} could not be judged again, for want of a text{shown}; "
-        f"{contested} were contested"
-    )
+    why = f", since there is no text ({kinds})" if kinds else ""
+    told = f"{without.total()} could not be judged again{why}, and {contested} were contested"
+    return f"of {len(asked)} drawn answers {told}"
 
 
 def _judged_again(submission: Submission, lines: Sequence[RevealedLine]) -> Iterator[tuple[str, str]]:
