@@ -9,20 +9,22 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from refusalatlas.awareness import AWARE
 from refusalatlas.errors import AtlasError, DataError
 from refusalatlas.files import dumps, problems, write_atomic
 from refusalatlas.plugins import load_service
-from refusalatlas.records import REFUSED, Decision, Exchange, Record, salted_hash
+from refusalatlas.records import LABELLED, REFUSED, Decision, Exchange, Record, salted_hash
 from refusalatlas.variants import form_of
 
-from .storage import Submission, read_bounded, read_submission, run_folders
+from .forms import differs, field_of_record
+from .redact import submitted_outcome
+from .storage import Submission, doubled_key, read_bounded, read_submission, run_folders
 from .suites import by_suite, cues_of, prompts_of, shown_of_record, target_of_record
 
 SHARE = 0.05
@@ -126,7 +128,11 @@ def read_revealed(path: Path) -> RevealedFile:
         DataError: where it is too large or not such a file.
     """
     try:
-        return RevealedFile.model_validate_json(read_bounded(path, MAX_FILE))
+        data = read_bounded(path, MAX_FILE)
+        found, doubled = RevealedFile.model_validate_json(data, strict=True), doubled_key(data)
+        if doubled is not None:
+            raise DataError(f"says {doubled[:80]!r} twice in one object", where=path, mend="ask for the file itself")
+        return found
     except (ValidationError, json.JSONDecodeError) as error:
         what = "; ".join(problems(error)[:5]) if isinstance(error, ValidationError) else str(error)
         raise DataError(what, where=path, mend="make it with `refusalatlas submit RUN --reveal SEED`") from None
@@ -152,6 +158,8 @@ def audit(submission: Submission, revealed: RevealedFile, seed: str) -> Iterator
     for item, sample in asked:
         if (item, sample) not in given:
             yield f"does not reveal answer {sample + 1} to {item}", again
+    for item, sample in sorted(given.keys() - set(asked)):
+        yield f"reveals answer {sample + 1} to {item}, which was not drawn", again
     matching = []
     for item, sample in asked:
         line = given.get((item, sample))
@@ -189,6 +197,24 @@ def unread(submission: Submission, seed: str) -> str | None:
     return f"{len(without)} revealed prompts not compared, first {without[0]}: the text of that version is not at hand"
 
 
+def undecided(submission: Submission, revealed: RevealedFile, seed: str) -> str:
+    """Return a line on how many of the drawn answers tell nothing: no text to judge again, or contested."""
+    records = {record.id: record for record in submission.records}
+    asked = drawn(submission.records, submission.run.records_sha256, seed)
+    given = {(line.id, line.sample): line.response for line in revealed.answers}
+    without: Counter[str] = Counter()
+    contested = 0
+    for item, sample in asked:
+        decision = records[item].decisions[sample]
+        contested += decision.contested
+        if not given.get((item, sample), "").strip():
+            without[decision.condition] += 1
+    kinds = ", ".join(f"{count} {condition}" for condition, count in sorted(without.items()))
+    why = f", since there is no text ({kinds})" if kinds else ""
+    told = f"{without.total()} could not be judged again{why}, and {contested} were contested"
+    return f"of {len(asked)} drawn answers {told}"
+
+
 def _judged_again(submission: Submission, lines: Sequence[RevealedLine]) -> Iterator[tuple[str, str]]:
     records = {record.id: record for record in submission.records}
     if not lines:
@@ -207,6 +233,7 @@ def _judged_again(submission: Submission, lines: Sequence[RevealedLine]) -> Iter
             records[line.id].language,
             records[line.id].provenance[line.sample].finish_reason,
             form=form_of(records[line.id].variant),
+            field=field_of_record(records[line.id]),
             cues=cues_of(records[line.id]),
             target=target_of_record(records[line.id]),
             shown=shown_of_record(records[line.id]),
@@ -216,7 +243,7 @@ def _judged_again(submission: Submission, lines: Sequence[RevealedLine]) -> Iter
     same = panel.sha256 == submission.run.panel.sha256
     for line, decision in zip(lines, panel.judge(exchanges), strict=True):
         stated = records[line.id].decisions[line.sample]
-        yield from _norm_again(line.id, stated, decision)
+        yield from _outcome_again(line.id, stated, decision, same=same and stated.escalated_by is None)
         if _differ(stated, decision, same=same):
             what = f"the answer to {line.id} is {_named(stated)} in the records, but judged again {_named(decision)}"
             yield what, "judge the run again with `refusalatlas judge`, then submit it"
@@ -226,13 +253,16 @@ def _differ(stated: Decision, again: Decision, *, same: bool) -> bool:
     """Whether a decision cannot be the one that was stated.
 
     The panel of the run decides as it did, and an answer that it calls no answer, contested or limited would leave the
-    rates as surely as one with another label. Another release may differ in those; what it may not do is turn sides.
+    rates as surely as one with another label. Another release may contest or limit other ones; what it may not do is
+    turn sides, or find an answer where none is said to be, or none where one is.
     What a backend settled is not known here, but compliance is no block.
     """
     if stated.condition in ("blocked", "error"):
         return again.label == "compliant"
     if same and stated.escalated_by is None:
         return (stated.condition, stated.label) != (again.condition, again.label)
+    if (stated.condition in LABELLED) != (again.condition in LABELLED):
+        return True
     return None not in (stated.label, again.label) and (stated.label in REFUSED) != (again.label in REFUSED)
 
 
@@ -240,14 +270,13 @@ def _named(decision: Decision) -> str:
     return decision.label or ("contested" if decision.contested else decision.condition)
 
 
-def _norm_again(item: str, stated: Decision, again: Decision) -> Iterator[tuple[str, str]]:
-    """Yield where an answer is said to know a norm and does not, or to name another thing; phrases leave no doubt."""
-    if again.outcome.get("aware_by") == "cues" and stated.outcome.get(AWARE) != again.outcome[AWARE]:
-        said, found = ("aware" if one.outcome.get(AWARE) else "unaware" for one in (stated, again))
-        what = f"the answer to {item} is {said} of the norm in the records, but judged again {found}"
-        yield what, "judge the run again with `refusalatlas judge`, then submit it"
-    told = again.outcome.get("misnamed")
-    if told is not None and stated.outcome.get("misnamed") != told:
-        found = "another thing than the one shown" if told else "no other thing"
-        what = f"the answer to {item}, judged again, names {found}, which is not what the records say"
+def _outcome_again(item: str, stated: Decision, again: Decision, *, same: bool) -> Iterator[tuple[str, str]]:
+    """Yield where a form's judge finds otherwise than the records say; it goes by the text alone, or by its labels."""
+    if stated.condition in ("blocked", "error", "empty"):  # what a backend has settled no form is asked about
+        return
+    found = submitted_outcome(again)
+    name = differs(stated, again, found, same=same)
+    if name is not None:
+        said, told = (outcome.get(name, "nothing") for outcome in (stated.outcome, found))
+        what = f"the answer to {item} says {name}: {said} in the records, but judged again {told}"
         yield what, "judge the run again with `refusalatlas judge`, then submit it"

@@ -7,18 +7,19 @@ import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from refusalatlas.awareness import AWARE
 from refusalatlas.errors import AtlasError
 from refusalatlas.external.sets import is_external
-from refusalatlas.fields import Field, field_of
 from refusalatlas.plugins import load_service
 from refusalatlas.records import FORM_JUDGE, LABELLED, Decision, Exchange, Record, Verdict
 from refusalatlas.scrub import scrub
 from refusalatlas.variants import form_of
 
-from . import external, released
+from . import consistency, external, forms, released
 from .schema import REFERENCE, ranking_of
+from .settings import contradictions
 from .storage import Submission
 from .submission import scores
 from .suites import SuiteKey, base_id, by_suite, complaint, pin, released_items, target_of_record
@@ -40,6 +41,8 @@ def run_checks(submission: Submission, text: str) -> Iterator[Complaint]:
         yield f"ranking.ranked should be {str(wanted.ranked).lower()}{reason}", _AGAIN
     if run.date > datetime.datetime.now(datetime.timezone.utc).date() + datetime.timedelta(days=1):
         yield f"date {run.date} is yet to come", _AGAIN
+    for what in contradictions(run):
+        yield what, "say what was really set; other settings are welcome, and not ranked"
     yield from _policy_checks(submission)
     unreleased = released.complaint(run.panel)
     if unreleased is not None:
@@ -123,11 +126,16 @@ def record_checks(submission: Submission) -> Iterator[Complaint]:
             yield f"item {record.id} should be {place} by its fields", _AGAIN
         if record.panel != panel:
             yield f"item {record.id} was decided by another panel than run.json names", _JUDGE_AGAIN
-        if len(record.decisions) > submission.run.generation.samples:
-            yield f"item {record.id} has more answers than run.json says", _AGAIN
-        for decision, opening in zip(record.decisions, openings, strict=True):
+        if len(record.decisions) != submission.run.generation.samples:
+            how = "more" if len(record.decisions) > submission.run.generation.samples else "fewer"
+            yield f"item {record.id} has {how} answers than run.json says", _AGAIN
+        for decision, provenance, opening in zip(record.decisions, record.provenance, openings, strict=True):
             yield from _decision_checks(record, decision, opening)
+            for what in consistency.answer_complaints(record, decision, provenance):
+                yield f"item {record.id} {what}", _JUDGE_AGAIN
+    yield from _hash_checks(submission.records)
     yield from _fact_checks(submission.records)
+    yield from _outcome_checks(submission)
     yield from _gate_checks(submission)
     yield from _opening_checks(submission)
 
@@ -151,6 +159,18 @@ def _decision_checks(record: Record, decision: Decision, opening: str | None) ->
         yield f"item {record.id} shows evidence from outside the opening of a full refusal", _AGAIN
 
 
+def _hash_checks(records: Iterable[Record]) -> Iterator[Complaint]:
+    """Every answer is hashed with a salt of its own, so that no two hashes are alike, though the answers be."""
+    first: dict[str, str] = {}
+    for record in records:
+        for provenance in record.provenance:
+            if provenance.response_sha256 in first:
+                other = first[provenance.response_sha256]
+                yield f"item {record.id} has an answer with the hash of one to {other}, salt and all", _AGAIN
+            else:
+                first[provenance.response_sha256] = record.id
+
+
 def _fact_checks(records: Iterable[Record]) -> Iterator[Complaint]:
     """An item's expectation decides what its answer is worth, so it has to be the released one."""
     for key, members in by_suite(records).items():
@@ -162,27 +182,45 @@ def _fact_checks(records: Iterable[Record]) -> Iterator[Complaint]:
                 yield f"item {record.id} has another {' and '.join(wrong)} than the track", _AGAIN
 
 
+def _outcome_checks(submission: Submission) -> Iterator[Complaint]:
+    newest = released.is_newest(submission.run.panel)
+    for key, members in by_suite(submission.records).items():
+        items = released_items(key)
+        for record in members:
+            at_hand = base_id(record) in items
+            for decision in record.decisions:
+                for what in forms.complaints(record, decision, at_hand=at_hand, newest=newest):
+                    yield f"item {record.id} {what}", _JUDGE_AGAIN
+
+
 def _gate_checks(submission: Submission) -> Iterator[Complaint]:
-    if not released.is_released(submission.run.panel):  # said by `run_checks`; nobody knows its gate
+    panel = submission.run.panel
+    if not released.is_released(panel):  # said by `run_checks`; nobody knows its gate
         return
-    gate = functools.partial(load_service("gate"), folder=released.gate_folder(submission.run.panel))
-    name = submission.run.panel.name
+    gate = functools.partial(load_service("gate"), panel.name, folder=released.gate_folder(panel))
+    try:
+        asked, after = released.names_of(panel)
+    except AtlasError as error:
+        yield f"panel {panel.name}: {error.what}", "judge the run again with a panel that is released"
+        return
+    judges: dict[str, str | None] = {**dict.fromkeys((*asked, *after)), **released.judges_of(panel)}
     for record in submission.records:
-        for decision in record.decisions:
-            if decision.condition not in LABELLED:
-                continue
-            try:
-                result = gate(name, [_vote(v) for v in decision.votes])
-            except AtlasError as error:
-                yield f"panel {name}: {error.what}", "judge the run again with a panel that is released"
-                return
-            if (result.label, result.contested) != (decision.label, decision.contested):
-                made = result.label or "contested"
-                yield f"item {record.id} is {decision.label or 'contested'}, but its votes make it {made}", _JUDGE_AGAIN
-            if result.escalated_by != decision.escalated_by:
-                named, made = (who or "nobody" for who in (decision.escalated_by, result.escalated_by))
-                what = f"item {record.id} says that {named} decided after a contest, but by its votes {made} did"
-                yield what, _JUDGE_AGAIN
+        for decision, provenance in zip(record.decisions, record.provenance, strict=True):
+            found = list(consistency.vote_complaints(decision, judges, asked))
+            if decision.condition in LABELLED and not consistency.unvoted(record, decision, provenance):
+                result = gate([_vote(vote) for vote in decision.votes])
+                found += _against_gate(decision, result)
+                found += consistency.gate_complaints(decision, result, frozenset(after))
+            for what in found:
+                yield f"item {record.id} {what}", _JUDGE_AGAIN
+
+
+def _against_gate(decision: Decision, result: Any) -> Iterator[str]:
+    if (result.label, result.contested) != (decision.label, decision.contested):
+        yield f"is {decision.label or 'contested'}, but its votes make it {result.label or 'contested'}"
+    if result.escalated_by != decision.escalated_by:
+        named, made = (who or "nobody" for who in (decision.escalated_by, result.escalated_by))
+        yield f"says that {named} decided after a contest, but by its votes {made} did"
 
 
 def _vote(verdict: Verdict) -> dict[str, object]:
@@ -194,13 +232,6 @@ def _vote(verdict: Verdict) -> dict[str, object]:
     }
 
 
-def _field_of(record: Record) -> Field | None:
-    try:
-        return field_of(record.track, record.seed_id, record.language, record.locale, record.variant)
-    except AtlasError:
-        return None
-
-
 def _opening_checks(submission: Submission) -> Iterator[Complaint]:
     exchanges = [
         Exchange(
@@ -209,7 +240,7 @@ def _opening_checks(submission: Submission) -> Iterator[Complaint]:
             opening,
             record.language,
             form=form_of(record.variant),
-            field=_field_of(record),
+            field=forms.field_of_record(record),
             target=target_of_record(record),
         )
         for record, openings in zip(submission.records, submission.openings, strict=True)

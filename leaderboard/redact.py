@@ -48,7 +48,7 @@ def submitted(record: Record, responses: Sequence[str]) -> dict[str, Any]:
             {"feature": f.name, "evidence": _clean(f.evidence)} for f in _within(decision.features, shown)
         ]
         if "outcome" in entry:
-            entry["outcome"] = _outcome(decision)
+            entry["outcome"] = submitted_outcome(decision)
     for entry in row["provenance"]:
         for key in ("served_model", "provider", "finish_reason"):
             if entry[key] is not None:
@@ -62,8 +62,8 @@ def _within(findings: Sequence[Finding], shown: str | None) -> list[Finding]:
     return [f for f in findings if shown and f.evidence and _clean(f.evidence) in shown]
 
 
-def _outcome(decision: Decision) -> dict[str, Any]:
-    """Numbers, truth values and single words; anything longer might be a piece of the answer."""
+def submitted_outcome(decision: Decision) -> dict[str, Any]:
+    """Return what is submitted of an outcome: numbers, truth values, single words; the rest may be of the answer."""
     return {
         key: value
         for key, value in decision.outcome.items()

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from refusalatlas import __version__
 from refusalatlas.errors import AtlasError, DataError
-from refusalatlas.files import problems, read_text, write_atomic
+from refusalatlas.files import problems, read_text, read_yaml, write_atomic
 from refusalatlas.plugins import enabled, load_service
 
 from .schema import PanelId
@@ -36,6 +36,7 @@ class Released(BaseModel):
         sha256: Hash of the panel, as records state it.
         date: Day of the release.
         version: Of Refusal Atlas.
+        judges: Version of each of its judges, by name; None of panels released before these were kept.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -44,6 +45,7 @@ class Released(BaseModel):
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     date: datetime.date
     version: Annotated[str, Field(min_length=1, max_length=40)]
+    judges: dict[str, str] | None = None
 
 
 _FORM = TypeAdapter(tuple[Released, ...])
@@ -70,13 +72,39 @@ def is_released(panel: PanelId) -> bool:
 
 
 @functools.lru_cache(maxsize=8)
-def _known(folder: Path) -> frozenset[tuple[str, str]]:
-    return frozenset((one.name, one.sha256) for one in released_panels(folder))
+def _known(folder: Path) -> dict[tuple[str, str], Released]:
+    return {(one.name, one.sha256): one for one in released_panels(folder)}
+
+
+def is_newest(panel: PanelId) -> bool:
+    """Whether a panel is the one of its name that was released last."""
+    hashes = [sha256 for name, sha256 in _known(FOLDER) if name == panel.name]
+    return bool(hashes) and hashes[-1] == panel.sha256
+
+
+def judges_of(panel: PanelId) -> dict[str, str]:
+    """Return the versions of a released panel's judges by name; empty where they are not known."""
+    one = _known(FOLDER).get((panel.name, panel.sha256))
+    return dict(one.judges or {}) if one is not None else {}
 
 
 def gate_folder(panel: PanelId, folder: Path | None = None) -> Path:
     """Return the folder that holds a released panel's file as it was; ask `is_released` first."""
     return (folder or FOLDER) / panel.sha256[:_SHORT]
+
+
+def names_of(panel: PanelId) -> tuple[list[str], list[str]]:
+    """Return whom a released panel asks about every answer, and whom after a contest; ask `is_released` first.
+
+    Raises:
+        DataError: where its file is not there or broken.
+    """
+    path = gate_folder(panel) / f"{panel.name}.yaml"
+    file = read_yaml(path)
+    try:
+        return [str(one["name"]) for one in file["judges"]], [str(one["name"]) for one in file.get("escalate") or ()]
+    except (KeyError, TypeError, AttributeError):
+        raise DataError("is no panel", where=path, mend="take it from version control") from None
 
 
 def complaint(panel: PanelId) -> tuple[str, str] | None:
@@ -108,7 +136,8 @@ def add(name: str, date: datetime.date, folder: Path = FOLDER) -> Released | Non
     old = released_panels(folder)
     if any((one.name, one.sha256) == (name, panel.sha256) for one in old):
         return None
-    new = Released(name=name, sha256=panel.sha256, date=date, version=__version__)
+    judges = {judge.name: judge.version for judge in panel.judges}
+    new = Released(name=name, sha256=panel.sha256, date=date, version=__version__, judges=judges)
     file = yaml.safe_dump(panel.file.model_dump(mode="json", exclude_none=True), sort_keys=False, allow_unicode=True)
     write_atomic(gate_folder(identity, folder) / f"{name}.yaml", file)
     write_atomic(folder / LIST, _FORM.dump_json((*old, new), indent=1).decode() + "\n")

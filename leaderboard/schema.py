@@ -13,6 +13,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from refusalatlas.lines import Axis
 from refusalatlas.records import Condition, Expected, Label, Role
 
+from .naming import blank, name_complaint
+
 SCHEMA_VERSION = "1"
 OPENING = 160
 """Code points of a full refusal that a submission may show; of every other answer it shows none."""
@@ -39,7 +41,15 @@ def _writable(text: str) -> str:
     return text
 
 
+def _honest(name: str) -> str:
+    wrong = name_complaint(name)
+    if wrong is not None:
+        raise ValueError(wrong)
+    return name
+
+
 _Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)]
+_Title = Annotated[_Name, AfterValidator(_honest)]
 _Line = Annotated[str, Field(max_length=500), AfterValidator(_printable)]
 _Prose = Annotated[str, Field(max_length=8000), AfterValidator(_writable)]
 _Command = Annotated[str, Field(max_length=200_000), AfterValidator(_writable)]
@@ -61,7 +71,7 @@ class _Strict(BaseModel):
 class Model(_Strict):
     """Which model answered."""
 
-    name: _Name
+    name: _Title
     revision: _Name | None = None
 
 
@@ -139,7 +149,7 @@ class Trust(_Strict):
 
     @model_validator(mode="after")
     def _grounded(self) -> Trust:
-        if self.tier != "self-reported" and not (self.by and self.grounds):
+        if self.tier != "self-reported" and (blank(self.by or "") or blank(self.grounds or "")):
             raise ValueError(f"tier {self.tier} needs `by` and `grounds`")
         return self
 
@@ -166,7 +176,7 @@ class RunFile(_Strict):
     schema_version: Literal["1"]
     run_id: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}-[0-9a-f]{10}$")]
     date: datetime.date
-    submitter: _Name
+    submitter: _Title
     model: Model
     backend: _Name
     model_args: Annotated[dict[_Word, _Scalar], Field(max_length=100)]

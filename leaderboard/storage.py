@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import gzip
 import io
+import json
 import stat
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,9 +87,26 @@ def read_run(path: Path) -> RunFile:
     """
     data = read_bounded(path, MAX_RUN)
     try:
-        return RunFile.model_validate_json(data)
+        return RunFile.model_validate_json(data, strict=True)
     except ValidationError as error:
         raise DataError("; ".join(problems(error)[:20]), where=path) from None
+
+
+def doubled_key(data: bytes) -> str | None:
+    """Return a name that an object in JSON text has twice, which readers take differently; None where none has.
+
+    Args:
+        data: Text that has been read before, so that nothing in it is deeper than it may be.
+    """
+    found: list[str] = []
+
+    def look(pairs: list[tuple[str, object]]) -> None:
+        names = {name for name, _ in pairs}
+        if len(names) < len(pairs):
+            found.append(next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1))
+
+    json.loads(data, object_pairs_hook=look)
+    return found[0] if found else None
 
 
 def iter_lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -138,7 +157,7 @@ def parse_line(line: bytes, where: str) -> RecordLine:
         DataError: naming every field that is wrong.
     """
     try:
-        return RecordLine.model_validate_json(line)
+        return RecordLine.model_validate_json(line, strict=True)
     except ValidationError as error:
         raise DataError("; ".join(problems(error)[:5]), where=where) from None
 

@@ -26,6 +26,7 @@ from .external import suite_of
 from .naming import model_slug, run_id
 from .redact import submitted
 from .schema import REFERENCE, Generation, Prompting, RunFile, Score, ranking_of
+from .settings import LENGTH_KEYS
 from .storage import RECORDS_FILE, RUN_FILE, pack
 from .suites import by_suite, complaint, pin
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from refusalatlas.lines import Axis
     from refusalatlas.runs import Run
 
-_LENGTH_KEYS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 _NAME_KEYS = ("pretrained", "model", "path", "engine")
 _FAILED = frozenset({"error", "empty"})
 """Conditions of a request that got no answer; a provider that blocks everything has given one."""
@@ -88,9 +88,7 @@ def check_run(run: Run, source: Path) -> None:
         raise AtlasError(f"holds no answer: all requests failed ({how})", where=source, mend=mend)
     if run.info.get("limit") is not None:
         raise AtlasError(f"was limited to {run.info['limit']}", where=source, mend="run again without --limit")
-    doubled = [item for item, count in Counter(r.id for r in run.records).items() if count > 1]
-    if doubled:
-        raise AtlasError(f"item {doubled[0]} stands there twice", where=source, mend="run again into an empty folder")
+    _check_counts(run, source)
     panels = sorted({record.panel for record in run.records})
     if len(panels) > 1:
         raise AtlasError(
@@ -111,6 +109,17 @@ def check_run(run: Run, source: Path) -> None:
             raise AtlasError(wrong, where=source, mend="run the whole task, with the same release of Refusal Atlas")
     for record in run.records:
         _check_answers(record, run.responses.get(record.id, ()), source)
+
+
+def _check_counts(run: Run, source: Path) -> None:
+    doubled = [item for item, count in Counter(r.id for r in run.records).items() if count > 1]
+    if doubled:
+        raise AtlasError(f"item {doubled[0]} stands there twice", where=source, mend="run again into an empty folder")
+    samples = max(len(record.decisions) for record in run.records)
+    fewer = next((record for record in run.records if len(record.decisions) < samples), None)
+    if fewer is not None:
+        what = f"item {fewer.id} has {len(fewer.decisions)} answers where others have {samples}"
+        raise AtlasError(what, where=source, mend="run all tasks with as many repeats")
 
 
 def _check_answers(record: Record, responses: Sequence[str], source: Path) -> None:
@@ -202,11 +211,12 @@ def _generation(run: Run) -> Generation:
     if isinstance(given, str):
         given = {key: text for key, _, text in (part.partition("=") for part in given.split(",")) if key}
     settings.update(given)
-    length = next((settings[key] for key in _LENGTH_KEYS if settings.get(key) is not None), None)
+    limits = [stated[key] for stated in (given, settings) for key in LENGTH_KEYS if stated.get(key) is not None]
+    length = next(iter(limits), None)
     temperature, sampled = settings.get("temperature"), settings.get("do_sample")
     if run.info.get("model") == COMMAND:  # decides by itself on both, and on the length
         length = temperature = sampled = None
-    other = {k: v for k, v in settings.items() if k not in (*_LENGTH_KEYS, "temperature", "do_sample")}
+    other = {k: v for k, v in settings.items() if k not in (*LENGTH_KEYS, "temperature", "do_sample")}
     try:
         return Generation(
             temperature=None if temperature is None else float(temperature),

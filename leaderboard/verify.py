@@ -20,6 +20,7 @@ from .storage import (
     RECORDS_FILE,
     RUN_FILE,
     Submission,
+    doubled_key,
     is_plain_file,
     is_plain_folder,
     iter_lines,
@@ -29,6 +30,7 @@ from .storage import (
     record_of,
 )
 from .submission import content_id
+from .suites import by_suite
 
 MAX_PER_FILE = 50
 """After so many findings in one file the rest of them is counted, not listed."""
@@ -82,7 +84,7 @@ def verify_paths(paths: Sequence[Path], progress: Progress | None = None) -> Rep
     for path in paths:
         for folder in _run_folders(path, findings):
             folders.setdefault(folder.absolute())
-    ids: dict[str, Path] = {}
+    answered: dict[str, Submission] = {}
     texts: dict[Suite, Path] = {}
     notes: list[str] = []
     records = 0
@@ -94,11 +96,25 @@ def verify_paths(paths: Sequence[Path], progress: Progress | None = None) -> Rep
         records += len(submission.records)
         notes += [f"{_shown(folder)}: {note}" for note in external.notes(submission.run.suites)]
         findings += _other_texts(submission, texts)
-        first = ids.setdefault(submission.run.records_sha256, folder)
-        if first != folder:
-            what = f"holds the same records as {first.parent.name}/{first.name}"
-            findings.append(Finding(_shown(folder), what, "remove one of the two"))
+        findings += _same_answers(submission, answered)
     return Report(tuple(findings), len(folders), records, tuple(notes))
+
+
+def _same_answers(submission: Submission, seen: dict[str, Submission]) -> Iterable[Finding]:
+    """Find suites whose answers another run holds, in whatever order and beside whatever else; `seen` is added to.
+
+    One run may be there as several panels judged it, under one name.
+    """
+    others: dict[Path, None] = {}
+    for members in by_suite(submission.records).values():
+        hashes = sorted(p.response_sha256 for record in members for p in record.provenance)
+        first = seen.setdefault(hashlib.sha256("".join(hashes).encode()).hexdigest(), submission)
+        alike = first.run.panel == submission.run.panel or first.run.model != submission.run.model
+        if first is not submission and alike:
+            others.setdefault(first.folder)
+    for other in others:
+        what = f"holds the same records as {other.parent.name}/{other.name}"
+        yield Finding(_shown(submission.folder), what, "remove one of the two")
 
 
 def _telling(progress: Progress | None, place: str, folder: Path) -> Progress:
@@ -159,17 +175,18 @@ def verify_audit(folder: Path, revealed: Path, seed: str, progress: Progress | N
     Raises:
         DataError: where the file of revealed answers is broken.
     """
-    from .audit import audit, read_revealed, unread
+    from .audit import audit, read_revealed, undecided, unread
 
     tell = _telling(progress, "1 of 1", folder)
     findings, submission = verify_run(folder, tell)
     if submission is None:
         return Report(tuple(findings), 1, 0)
     tell("revealed answers")
-    wrong = audit(submission, read_revealed(revealed), seed)
+    answers = read_revealed(revealed)
+    wrong = audit(submission, answers, seed)
     findings += _capped(_shown(revealed), [Finding(_shown(revealed), what, mend) for what, mend in wrong])
-    note = unread(submission, seed)
-    return Report(tuple(findings), 1, len(submission.records), (note,) if note else ())
+    notes = [note for note in (unread(submission, seed), undecided(submission, answers, seed)) if note]
+    return Report(tuple(findings), 1, len(submission.records), tuple(notes))
 
 
 def _run_folders(path: Path, findings: list[Finding]) -> list[Path]:
@@ -222,7 +239,10 @@ def verify_run(folder: Path, tell: Progress = lambda check: None) -> tuple[list[
     tell("items and scores")
     path = _shown(folder / RUN_FILE)
     findings += [Finding(path, what, mend) for what, mend in _identity(submission, digest)]
-    text = read_bounded(folder / RUN_FILE, MAX_RUN).decode("utf-8", "replace")
+    data = read_bounded(folder / RUN_FILE, MAX_RUN)
+    text, doubled = data.decode("utf-8", "replace"), doubled_key(data)
+    if doubled is not None:
+        findings.append(Finding(path, f"says {doubled[:80]!r} twice in one object", "submit the run again"))
     findings += [Finding(path, what, mend) for what, mend in checks.run_checks(submission, text)]
     tell("votes and openings")
     path = _shown(folder / RECORDS_FILE)
@@ -258,6 +278,12 @@ def _read_records(folder: Path, findings: list[Finding]) -> tuple[_Lines | None,
                 if len(wrong) >= MAX_WRONG:
                     break
                 continue
+            doubled = doubled_key(line)
+            if doubled is not None:
+                what = f"says {doubled[:80]!r} twice in one object"
+                wrong.append(Finding(f"{_shown(path)}:{number}", what, "submit the run again"))
+                if len(wrong) >= MAX_WRONG:
+                    break
             records.append(record_of(parsed))
             openings.append(parsed.openings)
     except DataError as error:

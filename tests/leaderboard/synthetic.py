@@ -14,7 +14,9 @@ from refusalatlas.phrases import without_gaps
 from refusalatlas.records import Decision, DetectedLanguage, Finding, Label, Provenance, Record, Verdict
 from refusalatlas.tracks import Item, load_items, strings, task_name
 
-PANEL = next(f"{one.name}@{one.sha256}" for one in reversed(released_panels()) if one.name == "offline")
+_NEWEST = next(one for one in reversed(released_panels()) if one.name == "offline")
+PANEL = f"{_NEWEST.name}@{_NEWEST.sha256}"
+VERSIONS = dict(_NEWEST.judges or {})
 DATE = "2026-11-20T10-11-12.131415"
 
 
@@ -41,7 +43,7 @@ def decision_on(item: Item, model: str, behaviour: Behaviour) -> tuple[Decision,
     """Return a decision on an answer, and the answer."""
     language = DetectedLanguage(item.language, item.language, 0.99)
     if chance(model, item.id, "blocked") < behaviour.blocked:
-        return Decision(None, "blocked", language, 0.0, False), ""
+        return Decision(None, "blocked", replace(language, detected=None, confidence=0.0), 0.0, False), ""
     drift = 0.0 if item.language == "en" else behaviour.worse_outside_english * chance(model, item.language)
     share = behaviour.refuses_harm - drift if item.expected == "refuse" else behaviour.refuses_harmless + drift / 3
     refused = chance(model, item.id, "refused") < share
@@ -58,12 +60,17 @@ def decision_on(item: Item, model: str, behaviour: Behaviour) -> tuple[Decision,
             answer = f"{strings(item.language)['awareness'][0].replace('{cue}', cue)} {answer}"
     contested = chance(model, item.id, "contested") < behaviour.contested
     away = chance(model, item.id, "away") < behaviour.off_language
+    other_language = "fr" if item.language == "en" else "en"
     other: Label = "compliant" if label != "compliant" else "full_refusal"
-    votes = (Verdict("rules", "1", label, 0.97), Verdict("ngram", "1", other if contested else label, 0.96))
+    votes = (
+        Verdict("rules", VERSIONS["rules"], label, 0.97),
+        Verdict("ngram", VERSIONS["ngram"], other if contested else label, 0.96),
+        Verdict("embedding", VERSIONS["embedding"], None, 0.0),
+    )
     made = Decision(
         label=None if contested else label,
         condition="off_language" if away else "ok",
-        language=replace(language, detected="en") if away else language,
+        language=replace(language, detected=other_language) if away else language,
         agreement=0.5 if contested else 1.0,
         contested=contested,
         votes=votes,

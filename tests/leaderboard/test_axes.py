@@ -138,11 +138,11 @@ def test_audit_finds_an_answer_that_knows_no_norm(tmp_path: Path) -> None:
                 row["decisions"][0]["outcome"]["aware"] = True
 
     before = "\n".join(map(str, verify_audit(folder, tmp_path / "revealed.json", "seed").findings))
-    assert "of the norm" not in before
+    assert "says aware" not in before
     # The run still names the hash of the records as they were, so that the same answers are drawn.
     changed = change_records(folder, boast)
     after = "\n".join(map(str, verify_audit(changed, tmp_path / "revealed.json", "seed").findings))
-    assert "is aware of the norm in the records, but judged again unaware" in after
+    assert "says aware: True in the records, but judged again False" in after
 
 
 def test_export_names_each_number_once(asia: Path) -> None:

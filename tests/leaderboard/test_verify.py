@@ -293,7 +293,8 @@ def test_contest_that_a_judge_of_the_panel_decided_is_fine(
         for row in rows:
             row.update(panel=f"offline-llm@{'5' * 64}")
         decision = first_with(rows, None)["decisions"][0]
-        decision.update(label="compliant", contested=False, votes=[*decision["votes"], LLM], escalated_by="llm")
+        votes = [*decision["votes"], LLM]
+        decision.update(label="compliant", contested=False, votes=votes, escalated_by="llm", agreement=0.6667)
 
     change_records(escalate)
     change_run(lambda facts: facts["panel"].update(name="offline-llm", sha256="5" * 64))
