@@ -118,7 +118,10 @@ def _framed(drawn: Sequence[Point], frame: _Frame) -> Markup:
         *_axes(frame, _free_place(drawn, frame)),
     ]
     parts += [_bars(p, frame) for p in drawn]
-    parts += [_mark(p, frame) for p in drawn]
+    there: dict[tuple[float, float], list[Point]] = {}
+    for point in drawn:
+        there.setdefault(frame.place(point), []).append(point)
+    parts += [_mark(p, frame, there[frame.place(p)]) for p in drawn]
     parts += _labels(drawn, frame)
     size = f"0 0 {frame.width} {frame.height}"
     return element("svg", *parts, class_=f"scatter {frame.kind}", viewBox=size, role="group")
@@ -190,7 +193,8 @@ def _bars(point: Point, frame: _Frame) -> Markup:
     return element("g", *lines, class_=f"bars {point.shape}") if lines else Markup("")
 
 
-def _mark(point: Point, frame: _Frame) -> Markup:
+def _mark(point: Point, frame: _Frame, there: Sequence[Point]) -> Markup:
+    """Return a point; its title names all that are `there`, since only the uppermost can be pointed at."""
     x, y = frame.place(point)
     shapes = {
         "reproduced": element("circle", cx=x, cy=y, r=6.5),
@@ -198,7 +202,9 @@ def _mark(point: Point, frame: _Frame) -> Markup:
         "self-reported": element("path", d=f"M{x:g} {y - 8:g}l8 8l-8 8l-8 -8z"),
         "reference": element("path", d=f"M{x - 6:g} {y - 6:g}l12 12m0 -12l-12 12"),
     }
-    title = element("title", _spoken(point) + " (" + mark(point.shape) + ")")
+    ordered = sorted(there, key=lambda other: other is not point)
+    said = Markup("; ").join(_spoken(p) + " (" + mark(p.shape) + ")" for p in ordered)
+    title = element("title", said)
     return element("a", title, shapes[point.shape], href=point.href, class_=f"mark {point.shape}")
 
 
@@ -245,7 +251,10 @@ def stacked_bar(shares: Sequence[tuple[str, str, int]], label: str) -> Markup:
         return Markup("")
     described = (mark(title) + f" {count} / {whole}" for _, title, count in shares if count)
     parts: list[Markup] = [
-        element("title", mark("How the answers ended") + ": " + escape(visible(label))),
+        element(
+            "title",
+            mark("How the answers ended") + ": " + (label if isinstance(label, Markup) else escape(visible(label))),
+        ),
         element("desc", Markup("; ").join(described)),
     ]
     x = 0.0
@@ -255,8 +264,8 @@ def stacked_bar(shares: Sequence[tuple[str, str, int]], label: str) -> Markup:
             continue
         tip = element("title", mark(title) + f": {count} / {whole} ({100 * count / whole:.1f} %)")
         parts.append(element("rect", tip, x=x, y=0, width=width, height=36, class_=f"o-{key}", fill=_fill(key)))
-        if width >= 52:
-            shown = f"{100 * count / whole:.0f} %"
+        if width >= 72:
+            shown = f"{100 * count / whole:.1f} %"
             parts.append(element("text", shown, x=x + width / 2, y=24, text_anchor="middle", class_=f"t-{key}"))
         x += width
     return element("svg", *parts, class_="stack", viewBox="0 0 1000 36", preserveAspectRatio="none", role="img")
