@@ -135,8 +135,8 @@ def released_rules() -> list[tuple[str, str, Rule]]:
 
 
 def share_of_one(value: float) -> str:
-    """Return a threshold as panels' files and docs write it: ``.88``."""
-    return f"{value:g}".removeprefix("0")
+    """Return a threshold with the digits that it was written with: ``0.88``."""
+    return f"{value:g}"
 
 
 def _card(stem: str, data: _CardFile) -> Card:

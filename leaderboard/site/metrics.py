@@ -160,8 +160,7 @@ def written(value: float | None, scale: str) -> str:
 
 def in_points(share: float) -> str:
     """Return a size, 0 to 2, in points: to one decimal as rates are, to one figure where that would be nought."""
-    shown = f"{100 * share:.1f}" if 100 * share >= 0.1 else f"{100 * share:.1g}"
-    return shown.removesuffix(".0")
+    return f"{100 * share:.1f}" if 100 * share >= 0.1 else f"{100 * share:.1g}"
 
 
 def signed_points(difference: float) -> str:

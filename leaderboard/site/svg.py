@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -118,10 +120,7 @@ def _framed(drawn: Sequence[Point], frame: _Frame) -> Markup:
         *_axes(frame, _free_place(drawn, frame)),
     ]
     parts += [_bars(p, frame) for p in drawn]
-    there: dict[tuple[float, float], list[Point]] = {}
-    for point in drawn:
-        there.setdefault(frame.place(point), []).append(point)
-    parts += [_mark(p, frame, there[frame.place(p)]) for p in drawn]
+    parts += [_mark(p, frame, [other for other in drawn if _covers(frame.place(p), frame.place(other))]) for p in drawn]
     parts += _labels(drawn, frame)
     size = f"0 0 {frame.width} {frame.height}"
     return element("svg", *parts, class_=f"scatter {frame.kind}", viewBox=size, role="group")
@@ -193,8 +192,13 @@ def _bars(point: Point, frame: _Frame) -> Markup:
     return element("g", *lines, class_=f"bars {point.shape}") if lines else Markup("")
 
 
+def _covers(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Whether marks lie on each other so far that one of them can hardly be pointed at."""
+    return max(abs(one[0] - other[0]), abs(one[1] - other[1])) < 6
+
+
 def _mark(point: Point, frame: _Frame, there: Sequence[Point]) -> Markup:
-    """Return a point; its title names all that are `there`, since only the uppermost can be pointed at."""
+    """Return a point; its title names all that are there, since only the uppermost can be pointed at."""
     x, y = frame.place(point)
     shapes = {
         "reproduced": element("circle", cx=x, cy=y, r=6.5),
@@ -213,8 +217,8 @@ def _labels(points: Sequence[Point], frame: _Frame) -> list[Markup]:
     taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in marks]
     labels: list[Markup] = []
     for point in sorted(points, key=lambda p: (p.shape == "reference", p.label)):
-        text = point.label if len(point.label) <= frame.letters else f"{point.label[: frame.letters - 1]}…"
-        width = 6.6 * len(text) + 4
+        text = _fitted(point.label, 6.6 * frame.letters)
+        width = sum(_advance(letter) for letter in text) + 4
         x, y = frame.place(point)
         for dx, dy, anchor in (
             (12, 4, "start"),
@@ -233,6 +237,21 @@ def _labels(points: Sequence[Point], frame: _Frame) -> list[Markup]:
                 labels.append(element("text", text, x=x + dx, y=y + dy, text_anchor=anchor, class_="name"))
                 break
     return labels
+
+
+def _advance(letter: str) -> float:
+    """Return about how wide a letter of a name is, in units of the plot."""
+    if unicodedata.combining(letter):
+        return 0.0
+    return 12.0 if letter in "WM@%mw" or unicodedata.east_asian_width(letter) in "WF" else 6.6
+
+
+def _fitted(name: str, room: float) -> str:
+    """Return a name, cut off where there is no room for more of it."""
+    if sum(_advance(letter) for letter in name) <= room:
+        return name
+    ends = itertools.accumulate(_advance(letter) for letter in name)
+    return f"{name[: sum(end <= room - 12 for end in ends)]}…"
 
 
 def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:

@@ -156,7 +156,8 @@ export const signed = (value) => `${value < 0 ? MINUS : "+"}${inPoints(Math.abs(
 // To one decimal, as rates are; to one figure where that would be nought.
 function inPoints(size) {
   const points = size * 100;
-  if (points >= 0.1 || points === 0) return fixed(points, 1).replace(/\.0$/, "");
+  if (points === 0) return "0";
+  if (points >= 0.1) return fixed(points, 1);
   return String(Number(fixed(points, -Math.floor(Math.log10(points)))));
 }
 
