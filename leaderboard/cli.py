@@ -149,7 +149,7 @@ def verify(
 @click.option(
     "--snapshot",
     type=click.DateTime(["%Y-%m-%d"]),
-    help="First keep the numbers under this date, beside the submissions; a snapshot is never changed.",
+    help="First keep the numbers under this date, beside the submissions: today, or a day after the newest.",
 )
 @click.option("--strict", is_flag=True, help="Build nothing where a submission is damaged, instead of leaving it out.")
 @_FORMAT
@@ -162,6 +162,9 @@ def site(
 
     source = submissions or default_submissions()
     if snapshot is not None:
+        today = datetime.datetime.now(datetime.timezone.utc).astimezone().date()
+        if snapshot.date() > today:
+            raise click.BadParameter(f"{snapshot.date()} is to come; today is {today}", param_hint="--snapshot")
         take_snapshot(source, snapshot.date())
     built = build_site(source, output, strict=strict)
     for one in built.left_out:

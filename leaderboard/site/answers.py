@@ -28,6 +28,11 @@ class Answers:
     keys: tuple[tuple[str, str], ...]
     apart: Floats
 
+    @property
+    def clusters(self) -> int:
+        """How many seeds the pairs come from; tests between models count these, not their translations."""
+        return len({cluster for cluster, _ in self.keys})
+
 
 def answers_of(records: Iterable[Record]) -> Answers:
     """Return the pairs of records of one track, those with a decided answer on both sides."""

@@ -18,11 +18,13 @@ from refusalatlas.leaderboard.storage import Submission
 from refusalatlas.errors import AtlasError
 from refusalatlas.files import dumps
 from refusalatlas.languages import load_languages
+from refusalatlas.stats.intervals import MIN_CLUSTERS
+from refusalatlas.validation import LEAST_KAPPA, LEAST_POSITIVE, MIN_LABELS
 
 from . import answered, comparing, facets, heat, places, runs, views
 from .dated import dated_pages
 from .gather import Atlas, Entry, LeftOut, gather
-from .judging import cards_folder, read_cards
+from .judging import cards_folder, deciding, read_cards, released_rules, share_of_one
 from .render import STATIC, File, everywhere
 from .snapshots import read_snapshots, steps, write_snapshot
 from .tables import Table, to_csv, to_json
@@ -79,8 +81,8 @@ def take_snapshot(submissions: Path, date: datetime.date) -> Path:
     """Keep the numbers of today's overview under a date, beside the submissions, and return the file.
 
     Raises:
-        AtlasError: where there is a snapshot of that date already, or a submission is damaged: a snapshot is never
-            changed, so that nothing may be missing from it.
+        AtlasError: where there is a snapshot of that date or a later one already, or a submission is damaged: a
+            snapshot is never changed, so that nothing may be missing from it.
     """
     return write_snapshot(gather(submissions, strict=True), submissions.parent / "snapshots", date)
 
@@ -122,7 +124,7 @@ def _main_pages(atlas: Atlas, tied: Mapping[str, int]) -> Iterator[File]:
     overview["filters"] = facets.FILTERS
     yield from everywhere("index.html", "overview.html.j2", **shared, **overview)
     for name in ("method", "data", "submit"):
-        yield from everywhere(f"{name}.html", f"{name}.html.j2", **shared)
+        yield from everywhere(f"{name}.html", f"{name}.html.j2", **shared, **_said_of_method())
     groups = places.grouped(places.locales(atlas))
     pooled = places.pooled_table(atlas)
     yield from everywhere("locales.html", "locales.html.j2", groups=groups, table=pooled)
@@ -130,9 +132,15 @@ def _main_pages(atlas: Atlas, tied: Mapping[str, int]) -> Iterator[File]:
         yield from _downloads(table)
 
 
+def _said_of_method() -> dict[str, object]:
+    """Return the thresholds that the page of the method names, from where they are defined."""
+    least = {"kappa": share_of_one(LEAST_KAPPA), "positive": share_of_one(LEAST_POSITIVE), "enough": MIN_LABELS}
+    return {**least, "seeds": MIN_CLUSTERS, "rules": released_rules()}
+
+
 def _judges_and_changes(atlas: Atlas, tied: Mapping[str, int], submissions: Path) -> Iterator[File]:
     cards = read_cards(cards_folder())
-    yield from everywhere("judges.html", "judges.html.j2", cards=cards)
+    yield from everywhere("judges.html", "judges.html.j2", cards=cards, deciding=deciding(atlas, cards))
     for card in cards:
         yield from _downloads(card.quality)
         yield from _downloads(card.minos)

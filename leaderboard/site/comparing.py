@@ -12,10 +12,10 @@ from refusalatlas.leaderboard.storage import read_submission
 from refusalatlas.comparison import OF_PAIRS as COMPARED
 from refusalatlas.comparison import Comparison, compare_records
 from refusalatlas.records import Record
-from refusalatlas.wording import p_words, signed_points
+from refusalatlas.wording import p_words
 
 from .gather import HEADLINE_TRACK, Atlas, Entry, newest
-from .metrics import METRICS, Metric, written
+from .metrics import METRICS, Metric, in_points, signed_points, written
 from .tables import Column, Estimate, Row, Table, Text, Value
 from .untrusted import visible
 from .views import by_youden, language_name, unranked_because
@@ -106,12 +106,11 @@ def _sentence(pair: Pair, found: Comparison) -> Markup:
             Markup("<bdi>") + escape(visible(e.name)) + Markup("</bdi>") for e in (pair.first, pair.second)
         )
         said = SAID["higher" if value > 0 else "lower"]
-        apart = signed_points(abs(value)).removeprefix("+")
-        return mark(said, number=number, first=first, second=second, points=apart) + _evidence(found)
+        return mark(said, number=number, first=first, second=second, points=in_points(abs(value))) + _evidence(found)
     counts = {"count": f"{found.pairs:,}", "seeds": found.seeds}
     if found.detectable is None:
         return mark(SAID["few"], number=number, **counts)
-    return mark(SAID["same"], number=number, **counts, points=signed_points(found.detectable).removeprefix("+"))
+    return mark(SAID["same"], number=number, **counts, points=in_points(found.detectable))
 
 
 def _evidence(found: Comparison) -> Markup:
@@ -119,8 +118,7 @@ def _evidence(found: Comparison) -> Markup:
     low, high = found.difference.low, found.difference.high
     said = [] if low is None or high is None else [f"95 %: [{signed_points(low)}, {signed_points(high)}]"]
     said.append(p_words(found.p_holm or 0.0))
-    shown = "; ".join(said).replace("-", "\N{MINUS SIGN}")
-    return Markup(' <span class="evidence" dir="ltr">(') + shown + Markup(")</span>")
+    return Markup(' <span class="evidence" dir="ltr">(') + "; ".join(said) + Markup(")</span>")
 
 
 _COLUMNS = (

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from refusalatlas.leaderboard.released import gate_folder, is_released, released_panels
+from refusalatlas.leaderboard.schema import PanelId
 
 from refusalatlas.errors import DataError
-from refusalatlas.files import problems
+from refusalatlas.files import problems, read_yaml
 from refusalatlas.packs import builtin_root
 
+from .gather import Atlas
 from .metrics import Metric
 from .tables import Column, Estimate, Row, Table, Text, Value
 from .views import Speech, language_name
@@ -69,6 +73,70 @@ def read_cards(folder: Path) -> list[Card]:
             raise DataError(what, where=path, mend="make it with `refusalatlas judges evaluate`") from None
         cards.append(_card(path.stem, data))
     return cards
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """By what a panel decides: thresholds of its gate, as written.
+
+    Attributes:
+        families: How many families have to agree.
+        surest: How sure one of them has to be.
+        dissent: How sure a vote for the other side has to be to stop them.
+        alone: Each judge, and how sure it has to be to decide alone where no vote that counts is for the other side.
+    """
+
+    families: int
+    surest: str
+    dissent: str
+    alone: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Deciding:
+    """A panel that decided runs on the board: how many of them, whether a card is its own, and its rule if released."""
+
+    name: str
+    sha256: str
+    runs: int
+    own: bool
+    rule: Rule | None
+
+
+def deciding(atlas: Atlas, cards: Iterable[Card]) -> list[Deciding]:
+    """Return the panels that decided what the numbers of the board rest on, those of most runs first."""
+    counts = Counter((run.panel.name, run.panel.sha256) for entry in atlas.entries for run in entry.runs)
+    carded = {(card.name, card.sha256) for card in cards}
+    ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    return [Deciding(*who, runs, who in carded, rule_of(PanelId(name=who[0], sha256=who[1]))) for who, runs in ordered]
+
+
+def rule_of(panel: PanelId) -> Rule | None:
+    """Return the rule of a released panel as its file said at that release, or None of one that was not released."""
+    if not is_released(panel):
+        return None
+    file = read_yaml(gate_folder(panel) / f"{panel.name}.yaml")
+    policy = file["gate"]
+    alone = {judge["name"]: judge.get("alone", policy["single_family"]) for judge in file["judges"]}
+    ordered = sorted(alone.items(), key=lambda one: (one[1], one[0]))
+    shown = tuple((name, share_of_one(least)) for name, least in ordered)
+    return Rule(policy["families"], share_of_one(policy["surest"]), share_of_one(policy["dissent"]), shown)
+
+
+def released_rules() -> list[tuple[str, str, Rule]]:
+    """Return name, hash and rule of the newest release of each panel, by name."""
+    newest = {one.name: one for one in released_panels()}
+    found = []
+    for name in sorted(newest):
+        rule = rule_of(PanelId(name=name, sha256=newest[name].sha256))
+        if rule is not None:
+            found.append((name, newest[name].sha256, rule))
+    return found
+
+
+def share_of_one(value: float) -> str:
+    """Return a threshold with the digits that it was written with: ``0.88``."""
+    return f"{value:g}"
 
 
 def _card(stem: str, data: _CardFile) -> Card:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 DASH = "\N{EM DASH}"
+MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,17 @@ def written(value: float | None, scale: str) -> str:
     if scale == "percent":
         return f"{100 * value:.1f}"
     shown = f"{value:.2f}"
-    return "0.00" if shown == "-0.00" else shown.replace("-", "\N{MINUS SIGN}")
+    return "0.00" if shown == "-0.00" else shown.replace("-", MINUS)
+
+
+def in_points(share: float) -> str:
+    """Return a size, 0 to 2, in points: to one decimal as rates are, to one figure where that would be nought."""
+    return f"{100 * share:.1f}" if 100 * share >= 0.1 else f"{100 * share:.1g}"
+
+
+def signed_points(difference: float) -> str:
+    """Return a difference in points with its sign."""
+    return f"{MINUS if difference < 0 else '+'}{in_points(abs(difference))}"
 
 
 def interval(low: float | None, high: float | None, scale: str) -> str:

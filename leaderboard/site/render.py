@@ -14,6 +14,7 @@ from refusalatlas.wording import p_number
 
 from . import facets
 from .metrics import DASH, METRICS, OUTCOMES, interval, written
+from .reasons import at_length, setting, shortly
 from .svg import patterns, swatch, whisker
 from .tables import Estimate, Text
 from .untrusted import COMMAND, PROSE, shortened, visible
@@ -21,6 +22,9 @@ from .wording import interfaces, mark, speak, speak_all
 
 _LEADERBOARD = Path(__file__).resolve().parent.parent
 STATIC = _LEADERBOARD / "static"
+
+_ROW = 24
+"""Letters from which on a name may take more than three lines of a table; its title then holds the whole of it."""
 
 File = tuple[str, bytes]
 """Where a file of the site lies, and what is in it."""
@@ -70,7 +74,7 @@ def environment() -> Environment:
     made.filters["breakable"] = breakable
     made.filters["pieces"] = pieces
     made.filters["heat"] = heat
-    made.filters["shortly"] = lambda reason: reason.partition(" (")[0]
+    made.filters.update(shortly=shortly, at_length=at_length, setting=setting, clamped=lambda text: len(text) > _ROW)
     made.filters["thousands"] = lambda value: f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
     return made
 

@@ -59,7 +59,7 @@ def pages(submission: Submission) -> Iterator[tuple[str, bytes]]:
         title = language_name(code, _root(home) + mark("@base") + f"{home}/{code}.html" + mark("@query"))
         for row, ended in axis_rows(title, _ended(record for record, _ in by_language[code]), None):
             shares = [(key, OUTCOMES[key], ended.get(key, 0)) for key in OUTCOMES]
-            bars.append(Bar(row, stacked_bar(shares, row.text), sum(ended.values())))
+            bars.append(Bar(row, stacked_bar(shares, row.spoken), sum(ended.values())))
             counts.append((row, dict(ended)))
     table = outcome_table(f"{home}", "How the answers ended", counts, "Language")
     shared = {"run": run, "slug": submission.slug}

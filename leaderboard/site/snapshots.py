@@ -119,11 +119,16 @@ def write_snapshot(atlas: Atlas, folder: Path, date: datetime.date) -> Path:
     """Write a snapshot and return its file.
 
     Raises:
-        AtlasError: where there is one of that date already, since a snapshot is never changed.
+        AtlasError: where there is one of that date already, since a snapshot is never changed, or one that is newer,
+            since today's numbers are not those of a day before it.
     """
     path = folder / f"{date.isoformat()}.json"
     if path.exists():
         raise AtlasError("is there already, and a snapshot is never changed", where=path, mend="take another date")
+    newest = max((taken.date for taken in read_snapshots(folder)), default=date)
+    if date < newest:
+        what = f"would be older than the snapshot of {newest}, with the numbers of today"
+        raise AtlasError(what, where=path, mend="take a later date")
     write_atomic(path, snapshot(atlas, tie_groups(atlas), date).model_dump_json(indent=1) + "\n")
     return path
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -118,7 +120,7 @@ def _framed(drawn: Sequence[Point], frame: _Frame) -> Markup:
         *_axes(frame, _free_place(drawn, frame)),
     ]
     parts += [_bars(p, frame) for p in drawn]
-    parts += [_mark(p, frame) for p in drawn]
+    parts += [_mark(p, frame, [other for other in drawn if _covers(frame.place(p), frame.place(other))]) for p in drawn]
     parts += _labels(drawn, frame)
     size = f"0 0 {frame.width} {frame.height}"
     return element("svg", *parts, class_=f"scatter {frame.kind}", viewBox=size, role="group")
@@ -190,7 +192,13 @@ def _bars(point: Point, frame: _Frame) -> Markup:
     return element("g", *lines, class_=f"bars {point.shape}") if lines else Markup("")
 
 
-def _mark(point: Point, frame: _Frame) -> Markup:
+def _covers(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Whether marks lie on each other so far that one of them can hardly be pointed at."""
+    return max(abs(one[0] - other[0]), abs(one[1] - other[1])) < 6
+
+
+def _mark(point: Point, frame: _Frame, there: Sequence[Point]) -> Markup:
+    """Return a point; its title names all that are there, since only the uppermost can be pointed at."""
     x, y = frame.place(point)
     shapes = {
         "reproduced": element("circle", cx=x, cy=y, r=6.5),
@@ -198,7 +206,9 @@ def _mark(point: Point, frame: _Frame) -> Markup:
         "self-reported": element("path", d=f"M{x:g} {y - 8:g}l8 8l-8 8l-8 -8z"),
         "reference": element("path", d=f"M{x - 6:g} {y - 6:g}l12 12m0 -12l-12 12"),
     }
-    title = element("title", _spoken(point) + " (" + mark(point.shape) + ")")
+    ordered = sorted(there, key=lambda other: other is not point)
+    said = Markup("; ").join(_spoken(p) + " (" + mark(p.shape) + ")" for p in ordered)
+    title = element("title", said)
     return element("a", title, shapes[point.shape], href=point.href, class_=f"mark {point.shape}")
 
 
@@ -207,8 +217,8 @@ def _labels(points: Sequence[Point], frame: _Frame) -> list[Markup]:
     taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in marks]
     labels: list[Markup] = []
     for point in sorted(points, key=lambda p: (p.shape == "reference", p.label)):
-        text = point.label if len(point.label) <= frame.letters else f"{point.label[: frame.letters - 1]}…"
-        width = 6.6 * len(text) + 4
+        text = _fitted(point.label, 6.6 * frame.letters)
+        width = sum(_advance(letter) for letter in text) + 4
         x, y = frame.place(point)
         for dx, dy, anchor in (
             (12, 4, "start"),
@@ -229,6 +239,21 @@ def _labels(points: Sequence[Point], frame: _Frame) -> list[Markup]:
     return labels
 
 
+def _advance(letter: str) -> float:
+    """Return about how wide a letter of a name is, in units of the plot."""
+    if unicodedata.combining(letter):
+        return 0.0
+    return 12.0 if letter in "WM@%mw" or unicodedata.east_asian_width(letter) in "WF" else 6.6
+
+
+def _fitted(name: str, room: float) -> str:
+    """Return a name, cut off where there is no room for more of it."""
+    if sum(_advance(letter) for letter in name) <= room:
+        return name
+    ends = itertools.accumulate(_advance(letter) for letter in name)
+    return f"{name[: sum(end <= room - 12 for end in ends)]}…"
+
+
 def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
@@ -245,7 +270,10 @@ def stacked_bar(shares: Sequence[tuple[str, str, int]], label: str) -> Markup:
         return Markup("")
     described = (mark(title) + f" {count} / {whole}" for _, title, count in shares if count)
     parts: list[Markup] = [
-        element("title", mark("How the answers ended") + ": " + escape(visible(label))),
+        element(
+            "title",
+            mark("How the answers ended") + ": " + (label if isinstance(label, Markup) else escape(visible(label))),
+        ),
         element("desc", Markup("; ").join(described)),
     ]
     x = 0.0
@@ -255,8 +283,8 @@ def stacked_bar(shares: Sequence[tuple[str, str, int]], label: str) -> Markup:
             continue
         tip = element("title", mark(title) + f": {count} / {whole} ({100 * count / whole:.1f} %)")
         parts.append(element("rect", tip, x=x, y=0, width=width, height=36, class_=f"o-{key}", fill=_fill(key)))
-        if width >= 52:
-            shown = f"{100 * count / whole:.0f} %"
+        if width >= 72:
+            shown = f"{100 * count / whole:.1f} %"
             parts.append(element("text", shown, x=x + width / 2, y=24, text_anchor="middle", class_=f"t-{key}"))
         x += width
     return element("svg", *parts, class_="stack", viewBox="0 0 1000 36", preserveAspectRatio="none", role="img")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .metrics import METRICS, Metric
+from .wording import mark
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -59,6 +60,11 @@ class Text:
     sub_lang: str | None = None
     ours: bool = False
     sub_ours: bool = False
+
+    @property
+    def spoken(self) -> str:
+        """The text alone, marked for translation where it is ours."""
+        return mark(self.text) if self.ours else self.text
 
 
 Value = Text | Estimate | int | float | None

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from refusalatlas.external.sets import get_set, is_external
 from refusalatlas.languages import Language, load_languages
+from refusalatlas.stats.intervals import MIN_CLUSTERS
 from refusalatlas.tracks import load_tracks
 
 from . import svg
@@ -59,15 +60,18 @@ class Bar:
 
 
 def unranked_because(entry: Entry) -> str | None:
-    """Return why an entry has no rank, in a word or two, or None where it may have one."""
+    """Return why an entry has no rank, in a word or two, or None where it may have one.
+
+    Groups come of paired tests, so that seeds are what it takes. An interval of Youden's J is not: of a model that is
+    nearly perfect there is none.
+    """
     if entry.tier == "self-reported":
         return "self-reported"
     if not entry.run.ranking.ranked:
         return "other settings"
     if set(CORE) - set(entry.languages):
         return "languages missing"
-    youden = entry.headline.get("youden_j")
-    return None if youden and youden.low is not None else "too few seeds"
+    return None if entry.answers.clusters >= MIN_CLUSTERS else "too few seeds"
 
 
 def by_youden(entries: Iterable[Entry]) -> list[Entry]:
@@ -244,7 +248,7 @@ def axis_rows(
 
 def _bar(title: Text, counts: dict[str, int]) -> Bar:
     shares = [(key, OUTCOMES[key], counts.get(key, 0)) for key in OUTCOMES]
-    return Bar(title, svg.stacked_bar(shares, title.text), sum(counts.values()))
+    return Bar(title, svg.stacked_bar(shares, title.spoken), sum(counts.values()))
 
 
 def outcome_table(name: str, title: str, rows: Sequence[tuple[Text, dict[str, int]]], head: str) -> Table:
@@ -261,15 +265,15 @@ def language_outcomes(atlas: Atlas, code: str) -> Table:
 
 
 def language_text(code: str) -> Text:
-    """Return a language's English name, leading to its page from a page one folder down."""
+    """Return a language's name, leading to its page from a page one folder down."""
     return language_name(code, f"../languages/{code}.html")
 
 
 def language_name(code: str, href: str | None = None) -> Text:
-    """Return a language's English name, its own beside it."""
+    """Return a language's name, in words of the interface, its own beside it."""
     speech = Speech.of(code)
     own = None if speech.name == speech.english_name else speech.name
-    return Text(speech.english_name, href, lang="en", dir="ltr", sub=own, sub_lang=code)
+    return Text(speech.english_name, href, sub=own, sub_lang=code, ours=True)
 
 
 def model_table(entry: Entry) -> Table:

@@ -22,6 +22,9 @@ from refusalatlas.files import read_yaml
 from .untrusted import visible
 
 I18N = Path(__file__).resolve().parent.parent / "i18n"
+NAMES = I18N / "names"
+"""What languages and regions are called in each language of the interface."""
+
 ENGLISH = "en"
 _OPEN, _CLOSE = "\x02", "\x03"
 _VALUE, _WORD = "\x1f", "\x1e"  # before a value of a wording, and before a value that is itself a wording
@@ -58,7 +61,8 @@ def interfaces() -> tuple[Interface, ...]:
     found = [Interface(ENGLISH, "English", "ltr", {})]
     for path in sorted(I18N.glob("*.yaml")):
         data = read_yaml(path)
-        words = {str(key): str(value) for key, value in data["words"].items()}
+        said = {**read_yaml(NAMES / path.name), **data["words"]}
+        words = {str(key): str(value) for key, value in said.items()}
         found.append(Interface(path.stem, data["name"], data["direction"], words))
     return tuple(found)
 

@@ -52,6 +52,7 @@ function enhance(board) {
   }
   sort();
   files();
+  sideways();
 
   // What is shown, as a file; written when somebody asks for it.
   function files() {
@@ -148,6 +149,7 @@ function enhance(board) {
   function matcher(field) {
     const wanted = field.value.trim();
     field.removeAttribute("aria-invalid");
+    broken(field, "");
     const pattern = /^\/(.+?)\/?$/.exec(wanted);
     if (!pattern) return (text) => text.toLowerCase().includes(wanted.toLowerCase());
     try {
@@ -155,8 +157,27 @@ function enhance(board) {
       return (text) => expression.test(text);
     } catch {
       field.setAttribute("aria-invalid", "true");
+      broken(field, document.body.dataset.broken);
       return () => true;
     }
+  }
+
+  // Beside the field, since nothing else tells a pattern that cannot be read from one that all rows match.
+  function broken(field, text) {
+    const place = field.parentElement.querySelector(".broken") ?? field.parentElement.appendChild(document.createElement("span"));
+    place.className = "broken";
+    place.setAttribute("role", "status");
+    place.textContent = text;
+  }
+
+  // Phones hide the bar by which a table is moved sideways; said in words while there is more than is seen.
+  function sideways() {
+    const scroll = board.querySelector(".scroll");
+    const words = document.createElement("p");
+    words.className = "sideways";
+    words.textContent = `⇄ ${document.body.dataset.sideways}`;
+    scroll.before(words);
+    new ResizeObserver(() => (words.hidden = scroll.scrollWidth <= scroll.clientWidth)).observe(scroll.firstElementChild);
   }
 
   function remember() {

@@ -109,9 +109,9 @@ export function start(form, enhance) {
   function placeName(code) {
     const known = words.querySelector(`[data-place="${CSS.escape(code)}"]`);
     if (!known) return [element("bdi", { textContent: code })];
-    const name = element("bdi", { lang: "en", dir: "ltr", textContent: known.dataset.english });
-    if (known.textContent === known.dataset.english) return [name];
-    const own = element("small");
+    const name = element("bdi", { textContent: known.dataset.named });
+    if (known.textContent === known.dataset.named) return [name];
+    const own = element("small", { className: `in-${code}` });
     own.append(element("bdi", { lang: code, dir: known.dir, textContent: known.textContent }));
     return [name, own];
   }
@@ -153,10 +153,11 @@ function fixed(value, digits) {
 const grouped = (value) => value.toLocaleString("en").replaceAll(",", "\u202f");
 export const signed = (value) => `${value < 0 ? MINUS : "+"}${inPoints(Math.abs(value))}`;
 
-// To one figure where it is less than a point, so that nothing is rounded to nought.
+// To one decimal, as rates are; to one figure where that would be nought.
 function inPoints(size) {
   const points = size * 100;
-  if (points >= 1 || points === 0) return fixed(points, 0);
+  if (points === 0) return "0";
+  if (points >= 0.1) return fixed(points, 1);
   return String(Number(fixed(points, -Math.floor(Math.log10(points)))));
 }
 

@@ -15,7 +15,7 @@ export async function speak() {
   for (const link of menu.querySelectorAll("a")) link.removeAttribute("aria-current");
   choice.setAttribute("aria-current", "true");
   menu.querySelector("summary").textContent = name;
-  for (const name of ["copy", "view"]) document.body.dataset[name] = said(document.body.dataset[name], words);
+  for (const name of ["copy", "view", "broken", "sideways"]) document.body.dataset[name] = said(document.body.dataset[name], words);
   texts(words);
   attributes(words);
   links(root, wanted);

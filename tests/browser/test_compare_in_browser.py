@@ -10,9 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from refusalatlas.leaderboard.site.metrics import signed_points
 
 from refusalatlas.comparison import Comparison, compare_records
-from refusalatlas.wording import signed_points
 
 pytestmark = pytest.mark.browser
 
@@ -116,7 +116,7 @@ def test_points_are_written_as_python_writes_them(page: Any, address: str) -> No
     load = "const { signed } = await import(root + 'static/compare.js')"
     run = f"async ([root, values]) => {{ {load}; return values.map(signed) }}"
     shown = page.evaluate(run, [address, SHARES])
-    assert [text.replace("\N{MINUS SIGN}", "-") for text in shown] == [signed_points(value) for value in SHARES]
+    assert shown == [signed_points(value) for value in SHARES]
 
 
 def test_versions_with_other_items_are_not_compared(page: Any, address: str, site: Path) -> None:

@@ -93,6 +93,44 @@ def test_broken_pattern_hides_nothing_and_is_marked(page: Any, address: str) -> 
     page.fill(f"{MODELS} input[name=q]", "/(/")
     assert len(names(page)) == 5
     assert page.locator(f"{MODELS} input[name=q]").get_attribute("aria-invalid") == "true"
+    said = page.locator(f"{MODELS} label:has(input[name=q]) .broken")
+    assert said.inner_text() == "This pattern cannot be read; all rows are shown."
+    page.fill(f"{MODELS} input[name=q]", "/70b/")
+    assert said.is_hidden()
+
+
+def test_broken_pattern_is_named_in_the_language_of_the_page(
+    page: Any, address: str, place: Callable[[str], str]
+) -> None:
+    for path in ("ar/index.html", place("runs/RUN/ar.html") + "?lang=ar"):
+        page.goto(address + path)
+        page.locator("input[name=q]").first.fill("/(/")
+        assert page.locator(".broken").first.inner_text() == "لا يمكن قراءة هذا النمط؛ تُعرض كل الصفوف."
+
+
+SIDEWAYS = ["index.html", "languages/ar.html", "ar/languages/ar.html", "runs/RUN/ar.html", "runs/RUN/ar.html?lang=ar"]
+
+
+@pytest.mark.parametrize("path", SIDEWAYS)
+def test_first_column_stays_while_the_table_is_moved_sideways(
+    browser: Any, address: str, place: Callable[[str], str], path: str
+) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(address + place(path))
+    scroll = page.locator(".scroll").first
+    page.wait_for_selector(".sideways:visible")
+    before = [cell.bounding_box()["x"] for cell in scroll.locator("th:first-child").all()[:3]]
+    scroll.evaluate("e => e.scrollTo({ left: (document.documentElement.dir === 'rtl' ? -1 : 1) * 150 })")
+    assert abs(scroll.evaluate("e => e.scrollLeft")) > 100
+    after = [cell.bounding_box()["x"] for cell in scroll.locator("th:first-child").all()[:3]]
+    assert after == pytest.approx(before, abs=2)
+    page.close()
+
+
+def test_table_that_is_seen_whole_says_nothing_of_more_columns(page: Any, address: str) -> None:
+    page.goto(address + "compare.html?first=meridian__meridian-large&second=kestrel__kestrel-mini")
+    page.wait_for_selector(".result table")
+    assert page.locator(".result .sideways").is_hidden()
 
 
 def test_choice_of_trust_filters(page: Any, address: str) -> None:

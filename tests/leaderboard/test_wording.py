@@ -12,8 +12,12 @@ from pathlib import Path
 import pytest
 from refusalatlas.leaderboard.site.build import build_site, take_snapshot
 from refusalatlas.leaderboard.site.metrics import METRICS
+from refusalatlas.leaderboard.site.places import REGIONS
 from refusalatlas.leaderboard.site.views import TRACK_TITLES
-from refusalatlas.leaderboard.site.wording import Interface, interfaces, mark, speak
+from refusalatlas.leaderboard.site.wording import NAMES, Interface, interfaces, mark, speak
+
+from refusalatlas.files import read_yaml
+from refusalatlas.languages import load_languages
 
 FRENCH = Interface("fr", "Français", "ltr", {"Overview": "Vue d’ensemble", "A & B": "<b>"})
 
@@ -93,11 +97,39 @@ SOMETIMES = {
     "appropriateness", "may know the norm", "does not name the norm",
     "One place has few requests, so that intervals are those of all places of a track. What is safe and what is "
     "appropriate are two numbers and never one.",
+    "This takes JavaScript. Of two runs on your machine:", "The figures below are its own.",
+    "The figures below are not its own: they are those of another panel.",
+    "at most {bound}", "at least {bound}", "{0} seeds; an interval takes {1}.",
+    "The answers are nearly all alike; an interval takes {0} that are not.",
+    "None of {0} seeds went the other way; the bound is one-sided, 95 %.",
+    "An interval takes {0} seeds that differ.", "answers may have been sampled at a temperature above 0",
+    "the temperature is not known", "new tokens were not capped at {0} (but at {1})",
+    "the model's chat template was not applied", "a system prompt was given",
     "one family of judges decided alone", "cut off", "harm safety", "rights consent", "deception fraud", "law",
     "ethics fairness", "policy", "capability access", "The text of this page is in English.",
 }  # fmt: skip
 # Of tracks and metrics a page shows those that its models have.
 SOMETIMES |= {*TRACK_TITLES.values()} | {text for metric in METRICS.values() for text in (metric.title, metric.help)}
+
+
+@pytest.mark.parametrize("interface", interfaces()[1:], ids=lambda one: one.code)
+def test_every_language_and_region_has_a_name_in_every_language(interface: Interface) -> None:
+    names = [*(one.english_name for one in load_languages().values()), *read_yaml(REGIONS).values()]
+    assert [name for name in names if name not in interface.words] == []
+
+
+def test_names_of_languages_are_those_of_the_interface(site: Path) -> None:
+    swahili = "السواحلية"
+    assert swahili in (site / "ar" / "index.html").read_text(encoding="utf-8")
+    assert f"<title>{swahili} · " in (site / "ar" / "languages" / "sw.html").read_text(encoding="utf-8")
+    assert ">كوريا الجنوبية <" in (site / "ar" / "locales" / "ko-KR.html").read_text(encoding="utf-8")
+    assert "<bdi>Kiarabu</bdi>" in next((site / "sw" / "compare").glob("*.html")).read_text(encoding="utf-8")
+
+
+def test_own_name_stands_once_where_it_is_the_name_in_the_interface(site: Path) -> None:
+    css = (site / "static" / "atlas.css").read_text(encoding="utf-8")
+    for one in interfaces()[1:]:
+        assert f'html[lang="{one.code}"] .in-{one.code}' in css
 
 
 @pytest.mark.parametrize("interface", interfaces()[1:], ids=lambda one: one.code)
@@ -119,7 +151,8 @@ def test_translated_wordings_are_those_of_the_pages(site: Path) -> None:
     pages += [site / "languages" / "ar.html", site / "locales" / "ko-KR.html"]
     english = "\n".join(html.unescape(path.read_text(encoding="utf-8")) for path in sorted(pages))
     places = re.compile(r"\\{\w+\\}")
-    unused = [w for w in interfaces()[1].words if not re.search(places.sub(".*", re.escape(w)), english)]
+    ours = set(interfaces()[1].words) - set(read_yaml(NAMES / f"{interfaces()[1].code}.yaml"))
+    unused = [w for w in ours if not re.search(places.sub(".*", re.escape(w)), english)]
     assert set(unused) <= SOMETIMES
 
 
