@@ -85,6 +85,8 @@ def iter_jsonl(path: Path, span: Span | None = None) -> Iterator[tuple[int, dict
     except FileNotFoundError:
         raise DataError("no such file", where=path) from None
     except UnicodeDecodeError:
+        if path.suffix != ".gz" and _is_gzip(path):
+            raise DataError("is gzip", where=path, mend=f"unpack it, or call it {path.name}.gz") from None
         raise DataError("not UTF-8", where=path, mend="save it as UTF-8") from None
     except EOFError:
         raise DataError("cut off in the middle", where=path, mend="copy or make it again") from None
@@ -92,6 +94,11 @@ def iter_jsonl(path: Path, span: Span | None = None) -> Iterator[tuple[int, dict
         raise DataError("damaged, cannot be unpacked", where=path, mend="copy or make it again") from None
     except OSError as error:
         raise DataError(error.strerror or str(error), where=path) from None
+
+
+def _is_gzip(path: Path) -> bool:
+    with path.open("rb") as raw:
+        return raw.read(2) == b"\x1f\x8b"
 
 
 def _lines(raw: IO[bytes], newline: str | None = None) -> Iterator[str]:

@@ -13,7 +13,7 @@ from .awareness import check_awareness
 from .coverage import check_coverage, check_tracks, not_begun
 from .examples import LEAST, check_examples, check_shared_prompts, examples_path
 from .fields import check_fields, check_seed_fields
-from .findings import Finding, Progress, Report, collected, of_error, sort_findings
+from .findings import EXAMPLES, Finding, Progress, Report, collected, of_error, sort_findings
 from .likeness import check_likeness
 from .order import check_order
 from .provenance import check_provenance
@@ -124,7 +124,7 @@ def lint_language(folder: Path, place: Place) -> _Found:
     bad_examples, lines = check_examples(language, path, wanted=place.ours)
     findings += bad_examples
     if place.ours:
-        progress.append(Progress(language.code, "judge examples", len(lines), LEAST))
+        progress.append(Progress(language.code, EXAMPLES, len(lines), LEAST))
         findings += collected(check_rules(language, _compliant(lines)), language.lexicon)
     return findings, progress, lines
 

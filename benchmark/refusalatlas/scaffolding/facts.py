@@ -137,7 +137,7 @@ def is_registered(code: str) -> bool:
 
     try:
         return Language.get(code).is_valid() and bool(Language.get(code).to_alpha3())
-    except LookupError:
+    except (LookupError, ValueError):
         return False
 
 
