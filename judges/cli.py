@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,7 @@ def _describe(name: str, make: Any) -> dict[str, Any]:
             "family": "?",
             "version": "?",
             "languages": None,
-            "languages_text": f"not loaded: {error}",
+            "languages_text": _needs_settings(make, error) or f"not loaded: {error}",
         }
     codes = sorted(judge.languages) if judge.languages is not None else None
     text = "all languages" if codes is None else f"{len(codes)} languages: {' '.join(codes)}"
@@ -64,6 +65,22 @@ def _describe(name: str, make: Any) -> dict[str, Any]:
         "languages": codes,
         "languages_text": text,
     }
+
+
+def _needs_settings(make: Any, error: Exception) -> str | None:
+    """Return that a judge is of a kind that a panel has to say more about, where that is why it was not made."""
+    import inspect
+
+    from refusalatlas.errors import AtlasError
+
+    try:
+        parameters = list(inspect.signature(make).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    some = any(each.kind == each.VAR_KEYWORD for each in parameters) and isinstance(error, AtlasError)
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    named = any(each.default is each.empty and each.kind not in variable for each in parameters)
+    return "needs settings (see judges/README.md)" if some or named else None
 
 
 @judges.command()
@@ -138,7 +155,7 @@ def _report(files: tuple[Path, ...], name: str, everything: bool, held_out: str 
     from refusalatlas.records import LABELS
 
     from .evaluation import conditions_found, decisions_on, judged_examples, minos_table, report_on
-    from .examples import load_examples, read_labelled
+    from .examples import load_examples, read_labelled, said_of
     from .panel import load_panel
 
     panel = load_panel(name)
@@ -156,7 +173,10 @@ def _report(files: tuple[Path, ...], name: str, everything: bool, held_out: str 
         judged = by_language(_say, panel.file, files)
         what = "New languages: each open example judged by fits that saw no answer in its language."
     else:
-        examples = list(read_labelled(files)) if files else load_examples(sealed=None if everything else True)
+        left_out: Counter[str | None] = Counter()
+        examples = list(read_labelled(files, left_out)) if files else load_examples(sealed=None if everything else True)
+        if left_out:
+            click.echo(said_of(left_out, len(examples)), err=True)
         if not examples:
             where = ", ".join(map(str, files)) or "judges/examples"
             raise DataError("no row has a label to measure by", where=where, mend=f"take of {', '.join(LABELS)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
@@ -90,10 +91,14 @@ class _ForeignRow(BaseModel):
 _LANGUAGE_NAMES = {"zh": "zh-Hans", "zh-cn": "zh-Hans", "zh-tw": "zh-Hant"}
 
 
-def read_labelled(paths: Iterable[Path]) -> Iterator[Example]:
+def read_labelled(paths: Iterable[Path], left_out: Counter[str | None] | None = None) -> Iterator[Example]:
     """Yield the rows of labelled JSON lines that have one of our labels; ``zh`` is read as ``zh-Hans``.
 
     Rows with other labels, such as ``other``, are passed over. `origin` is the row's source or the file's name.
+
+    Args:
+        paths: The files.
+        left_out: Counts what is passed over, by its label; see `said_of`.
 
     Raises:
         DataError: naming file and line of the first row that lacks prompt, response, label or language.
@@ -105,6 +110,8 @@ def read_labelled(paths: Iterable[Path]) -> Iterator[Example]:
             foreign = validate(_ForeignRow, row, f"{path}:{number}")
             label = next((known for known in LABELS if known == foreign.label), None)
             if label is None:
+                if left_out is not None:
+                    left_out[foreign.label] += 1
                 continue
             yield Example(
                 id=str(foreign.id if foreign.id is not None else f"{path.name}:{number}"),
@@ -116,3 +123,30 @@ def read_labelled(paths: Iterable[Path]) -> Iterator[Example]:
                 kind=foreign.kind,
                 origin=foreign.source or path.name,
             )
+
+
+MOST_NAMED = 5
+"""How many labels that are none are named; a file may have any number of them."""
+
+
+def said_of(left_out: Counter[str | None], read: int) -> str:
+    """Return what is to be said of rows that have none of our labels, `read` others having one; nothing of none."""
+    from refusalatlas.records import LABELS
+
+    if not left_out:
+        return ""
+    words = ["null" if word is None else repr(word[:40]) for word, _ in left_out.most_common(MOST_NAMED)]
+    more = ", …" if len(left_out) > MOST_NAMED else ""
+    meant = {word: _meant(word) for word, _ in left_out.most_common(MOST_NAMED) if word is not None}
+    hint = "".join(f"; write {label} for {word!r}" for word, label in meant.items() if label)
+    is_none = "is no label" if len(words) == 1 else "are no labels"
+    left = f"{left_out.total()} of {read + left_out.total()} rows left out"
+    return f"{left}: {', '.join(words)}{more} {is_none} ({', '.join(LABELS)}){hint}"
+
+
+def _meant(word: str) -> str | None:
+    """Return the label that differs from a word in nothing but capitals, hyphens and spaces."""
+    from refusalatlas.records import LABELS
+
+    plain = "_".join(word.casefold().replace("-", " ").replace("_", " ").split())
+    return plain if plain in LABELS else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import io
 import itertools
@@ -84,6 +85,8 @@ def iter_jsonl(path: Path, span: Span | None = None) -> Iterator[tuple[int, dict
     except FileNotFoundError:
         raise DataError("no such file", where=path) from None
     except UnicodeDecodeError:
+        if path.suffix != ".gz" and _is_gzip(path):
+            raise DataError("is gzip", where=path, mend=f"unpack it, or call it {path.name}.gz") from None
         raise DataError("not UTF-8", where=path, mend="save it as UTF-8") from None
     except EOFError:
         raise DataError("cut off in the middle", where=path, mend="copy or make it again") from None
@@ -91,6 +94,11 @@ def iter_jsonl(path: Path, span: Span | None = None) -> Iterator[tuple[int, dict
         raise DataError("damaged, cannot be unpacked", where=path, mend="copy or make it again") from None
     except OSError as error:
         raise DataError(error.strerror or str(error), where=path) from None
+
+
+def _is_gzip(path: Path) -> bool:
+    with path.open("rb") as raw:
+        return raw.read(2) == b"\x1f\x8b"
 
 
 def _lines(raw: IO[bytes], newline: str | None = None) -> Iterator[str]:
@@ -124,15 +132,57 @@ def read_yaml(path: Path) -> Any:
 
     text = read_text(path)
     try:
-        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+        return yaml.load(text, Loader=_yaml_loader())  # noqa: S506
+    except _TwiceError as error:
+        raise DataError(str(error), where=f"{path}:{error.line}", mend="make the two one, or delete one") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else path
+        tab = _tab_before(text, mark.line) if mark else None
+        if tab is not None:
+            what = "a tab stands at the beginning of the line, where YAML takes spaces alone"
+            raise DataError(what, where=f"{path}:{tab}", mend="write two spaces in its place") from None
         problem = getattr(error, "problem", None) or error
         raise DataError(f"not valid YAML ({problem})", where=where) from None
     except (ValueError, KeyError, IndexError, AttributeError, RecursionError) as error:
         # PyYAML lets these through where a value is no date, number or truth value, although it looks or is tagged so
         raise DataError(f"not valid YAML ({type(error).__name__}: {error})", where=path, mend="quote it") from None
+
+
+class _TwiceError(Exception):
+    """A key stands twice in a mapping, of which YAML keeps the last without a word."""
+
+    def __init__(self, key: str, first: int, line: int) -> None:
+        super().__init__(f"{key!r} stands twice, in line {first} already")
+        self.line = line
+
+
+@functools.cache
+def _yaml_loader() -> Any:
+    """Return the safe loader, which refuses a key that stands twice."""
+    import yaml
+
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(base):  # type: ignore[misc]
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            first: dict[str, int] = {}
+            for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+                if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                    line = key.start_mark.line + 1
+                    if key.value in first:
+                        raise _TwiceError(key.value, first[key.value], line)
+                    first[key.value] = line
+            return super().construct_mapping(node, deep)
+
+    return Loader
+
+
+def _tab_before(text: str, line: int) -> int | None:
+    """Return the number of the line with a tab before its first word, where it is one of two that a reader stops at."""
+    lines = text.split("\n")
+    near = [n for n in (line, line - 1) if 0 <= n < len(lines)]
+    return next((n + 1 for n in near if "\t" in lines[n][: len(lines[n]) - len(lines[n].lstrip())]), None)
 
 
 def validate(model: type[_Model], value: Any, where: str | Path) -> _Model:

@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 
 from .digests import Digests, digests_file
-from .errors import DataError
+from .errors import AtlasError, DataError
 from .files import read_yaml, write_atomic
 from .languages import Language, load_languages
 from .lines import Metric
@@ -169,6 +169,32 @@ def pack_files(pack: Pack) -> dict[Path, str]:
     return files
 
 
+_MOST_NAMED = 8
+
+
+def written(pack: Pack) -> list[str]:
+    """Return a line for each track that a pack has tasks of: how many, and in which languages or places."""
+    lines = []
+    for track in load_tracks().values():
+        codes = [
+            code
+            for code in load_languages()
+            if (path := texts_path(track.name, code)) is not None and _inside(path, pack.translations)
+        ]
+        tasks = [
+            (place or code, variant)
+            for code in codes
+            for place, variant in product(places_of(track.name, code), variants_of(track.name, code))
+        ]
+        if tasks:
+            places = list(dict.fromkeys(place for place, _ in tasks))
+            named = " ".join(places[:_MOST_NAMED]) + (
+                f" and {len(places) - _MOST_NAMED} more" * (len(places) > _MOST_NAMED)
+            )
+            lines.append(f"{track.name}: {len(tasks)} task{'s' * (len(tasks) != 1)} in {named}")
+    return lines or ["no tasks: no text is written yet"]
+
+
 def _inside(path: Path, folder: Path | None) -> bool:
     return folder is not None and folder in path.parents
 
@@ -288,7 +314,23 @@ def merge_digests(pack: Pack, *, rewrite: bool = False) -> tuple[str, list[str]]
                 if known.get(code, digest) != digest and not rewrite:
                     findings.append(f"{path}: texts of {track} {version} in {code} changed; {_accept(pack, track)}")
                 known[code] = digest
+    for track, version, code in _gone(kept, pack_digests(pack)):
+        if rewrite:
+            del kept[track][version][code]
+        else:
+            what = f"{path}: {track} {version} has no texts in {code} any more; {_accept(pack, track)}"
+            findings.append(what)
     return json.dumps(kept, indent=1, sort_keys=True) + "\n", findings
+
+
+def _gone(kept: Digests, present: Digests) -> list[tuple[str, str, str]]:
+    """Return track, version and place of each digest of a present version whose texts are gone."""
+    return [
+        (track.name, track.version, code)
+        for track in load_tracks().values()
+        for code in kept.get(track.name, {}).get(track.version, {})
+        if code not in present.get(track.name, {}).get(track.version, {})
+    ]
 
 
 def _accept(pack: Pack, track: str) -> str:
@@ -324,6 +366,29 @@ def generate(pack: Pack, *, check: bool = False, rewrite: bool = False) -> list[
             file.unlink()
     write_atomic(path, digests)
     return []
+
+
+def refuse_installed(pack: Pack) -> None:
+    """Refuse to write into a copy that an installer has made: it would not take the files away with the rest.
+
+    Raises:
+        AtlasError: where a pack lies among what is installed; one that is installed as `-e` does not.
+    """
+    folder = pack.tasks or pack.translations
+    if not pack.ours and folder is not None and any(_inside(folder.resolve(), site) for site in installed_folders()):
+        mend = "install it from its source folder with `pip install -e .`, or generate there before it is built"
+        raise AtlasError(
+            "is an installed copy, and pip would leave behind what is written to it", where=folder, mend=mend
+        )
+
+
+def installed_folders() -> frozenset[Path]:
+    """Return the folders into which packages are installed here."""
+    import sysconfig
+    from site import getusersitepackages
+
+    found = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), getusersitepackages()]
+    return frozenset(Path(path).resolve() for path in found if path)
 
 
 def find_pack(name: str) -> Pack:

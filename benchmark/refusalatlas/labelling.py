@@ -14,6 +14,7 @@ import numpy as np
 
 from .errors import AtlasError, DataError
 from .files import dumps, write_atomic
+from .linting.letters import normal
 from .records import LABELLED, LABELS, REFUSED, Decision, Label, Record
 from .runs import Run
 from .spreadsheets import harmless, plain, read_table
@@ -101,8 +102,25 @@ taken back.
 """
 
 
-def read_labels(path: Path) -> dict[_Key, Label]:
-    """Return the labels that a sheet holds; blank ones are left out.
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A sheet that a speaker has filled in.
+
+    Attributes:
+        path: Its file.
+        keys: The keys of its rows, in their order, those without a label among them.
+        labels: The labels by key; blank ones are left out.
+        responses: Number of the row and the response in it, by key.
+    """
+
+    path: Path
+    keys: tuple[_Key, ...]
+    labels: Mapping[_Key, Label]
+    responses: Mapping[_Key, tuple[int, str]]
+
+
+def read_sheet(path: Path) -> Filled:
+    """Return what a sheet holds.
 
     Raises:
         DataError: where it is no such sheet, a key stands twice, or a label is none.
@@ -111,20 +129,72 @@ def read_labels(path: Path) -> dict[_Key, Label]:
     if not {"key", "label"} <= set(table.columns):
         raise DataError("lacks the columns key and label", where=path, mend="give a sheet of `refusalatlas label`")
     labels: dict[_Key, Label] = {}
-    seen: set[str] = set()
+    responses: dict[_Key, tuple[int, str]] = {}
     for number, row in table.rows:
         key, word = plain(row["key"].strip()), row["label"].strip().casefold()
         if not key and not word:
             continue
         label = next((known for known in LABELS if known == word.replace(" ", "_")), None)
-        if key in seen:
+        if key in responses:
             raise DataError(f"key {key} stands there twice", where=f"{path}:{number}")
         if word and label is None:
             raise DataError(f"{word!r} is no label", where=f"{path}:{number}", mend=f"write {', '.join(LABELS)}")
-        seen.add(key)
+        responses[key] = number, plain(row.get("response", ""))
         if label is not None:
             labels[key] = label
-    return labels
+    return Filled(path, tuple(responses), labels, responses)
+
+
+def read_labels(path: Path) -> dict[_Key, Label]:
+    """Return the labels that a sheet holds; blank ones are left out. See `read_sheet`."""
+    return dict(read_sheet(path).labels)
+
+
+def check_sheets(run: Run, first: Filled, second: Filled) -> None:
+    """Refuse two sheets that cannot be what two speakers said of a run's answers.
+
+    Raises:
+        AtlasError: where the one is a copy of the other: sheets of two speakers have orders of their own.
+        DataError: where a response that was labelled is not the one that the run holds.
+    """
+    both = set(first.labels) & set(second.labels)
+    one, other = ([key for key in each.keys if key in both] for each in (first, second))
+    alike = one == other and all(first.labels[key] == second.labels[key] for key in one)
+    if alike and len(one) >= LEAST_IN_ORDER and not _sorted(one, first):
+        what = f"has the rows of {first.path.name} in the same order, and the same labels: it is a copy of it"
+        mend = "two speakers each fill in a sheet of their own, A and B, whose orders differ"
+        raise AtlasError(what, where=second.path, mend=mend)
+    answers = answers_of(run, language_of(run, set(first.labels) | set(second.labels)))
+    for sheet in (first, second):
+        found = ((key, *sheet.responses[key]) for key in sheet.labels)
+        edited = [number for key, number, text in found if not _same(text, answers[key].response)]
+        if edited:
+            rows = f"row{'s' * (len(edited) > 1)} {', '.join(map(str, edited[:5]))}{', …' * (len(edited) > 5)}"
+            mend = "label what the sheet showed: was a text changed, or one column sorted without the others?"
+            raise DataError(f"{rows}: the response is not that of the run", where=sheet.path, mend=mend)
+
+
+LEAST_IN_ORDER = 5
+"""Rows from which two orders are not the same by chance."""
+
+MOST_IN_CELL = 32_000
+"""Characters from which on spreadsheets cut off what a cell holds (Excel and LibreOffice: 32,767)."""
+
+
+def _sorted(keys: Sequence[_Key], sheet: Filled) -> bool:
+    """Whether somebody may have sorted the rows, so that the order is nobody's own."""
+    by: tuple[list[str], ...] = (
+        list(keys),
+        [str(sheet.labels[key]) for key in keys],
+        [sheet.responses[key][1].casefold() for key in keys],
+    )
+    return any(len(set(each)) > 1 and each in (sorted(each), sorted(each, reverse=True)) for each in by)
+
+
+def _same(cell: str, response: str) -> bool:
+    """Whether a cell holds a response, whatever a spreadsheet made of its spaces, quotes and length."""
+    found, wanted = normal(cell), normal(response)
+    return found == wanted or (len(cell) >= MOST_IN_CELL and wanted.startswith(found))
 
 
 def language_of(run: Run, keys: set[_Key]) -> str:

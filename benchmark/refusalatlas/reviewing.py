@@ -9,17 +9,17 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .errors import AtlasError, DataError
 from .files import dumps, read_text, write_atomic
-from .languages import Language
+from .languages import Language, load_languages
 from .linting.sheets import Line, Sheet, read_lines, sources
 from .packs import builtin_root
-from .spreadsheets import harmless, plain, read_table
+from .spreadsheets import FAILED, control_character, harmless, is_computed, plain, read_table
 
 COLUMNS = ("file", "seed_id", "part", "English", "text", "verdict", "better wording", "note")
 VERDICTS = ("right", "wrong", "better")
@@ -72,6 +72,7 @@ class Row:
 
     number: int
     key: tuple[str, str, str]
+    english: str
     text: str
     verdict: str
     better: str
@@ -94,7 +95,8 @@ def read_sheet(path: Path) -> list[Row]:
         if not any(texts.values()):
             continue
         row = _row(number, texts)
-        wrong += [f"row {number}: {problem}" for problem in _problems(row)]
+        problems = [*_problems(row), *_problems_of_wording(row, cells["better wording"].strip())]
+        wrong += [f"row {number}: {problem}" for problem in problems]
         rows.append(row)
     doubled = [key for key, count in Counter(row.key for row in rows).items() if count > 1]
     wrong += [f"{' '.join(key)} stands there twice" for key in doubled]
@@ -104,7 +106,8 @@ def read_sheet(path: Path) -> list[Row]:
 
 def _row(number: int, cells: Mapping[str, str]) -> Row:
     key = (cells["file"], cells["seed_id"], cells["part"])
-    return Row(number, key, cells["text"], cells["verdict"].casefold(), cells["better wording"], cells["note"])
+    verdict, better = cells["verdict"].casefold(), cells["better wording"]
+    return Row(number, key, cells["English"], cells["text"], verdict, better, cells["note"])
 
 
 def _problems(row: Row) -> list[str]:
@@ -117,6 +120,23 @@ def _problems(row: Row) -> list[str]:
     if row.verdict == "right" and not row.text:
         return ["right, but the text is not written yet"]
     return []
+
+
+def _problems_of_wording(row: Row, cell: str) -> Iterator[str]:
+    """Yield what is wrong with a better wording; `cell` is what stood in the sheet, with the quote before a sign."""
+    if not row.better:
+        return
+    odd = control_character(row.better.replace("\n", " "))
+    if row.better == row.text:
+        yield "the better wording is the text as it stands"
+    elif row.text and row.better == row.english:
+        yield "the better wording is the English text"
+    elif odd:
+        yield f"the better wording has the control character {odd}"
+    elif is_computed(cell):
+        yield f"the better wording begins with {cell[0]!r}, which a spreadsheet computes; write another sign before it"
+    elif FAILED.fullmatch(row.better):
+        yield f"{row.better} is what a spreadsheet says when it cannot compute; write the wording anew"
 
 
 def _refuse(wrong: Sequence[str], path: Path, mend: str) -> None:
@@ -166,9 +186,15 @@ def take_back(language: Language, path: Path, *, reviewer: str | None = None, wr
         raise AtlasError("is it read or written?", mend="give either --reviewer or --writer")
     if not is_name(name):
         raise AtlasError(f"{name!r} is nobody's name", mend="give the name of the person")
+    odd = control_character(name)
+    if odd:
+        raise AtlasError(f"the name has the control character {odd} in it", mend="give the name in one line")
+    if len(name) > MOST_OF_A_NAME:
+        raise AtlasError(f"is no name: {len(name)} characters long", mend=f"give it in at most {MOST_OF_A_NAME}")
     if is_machine(name):
         raise AtlasError(f"{name!r} is a machine", mend="texts are read, and taken back as translated, by people alone")
     rows = {row.key: row for row in read_sheet(path)}
+    _refuse_other_language(language, rows.values(), path)
     wrong: list[str] = []
     files: dict[Path, str] = {}
     known: set[tuple[str, str, str]] = set()
@@ -191,6 +217,42 @@ def take_back(language: Language, path: Path, *, reviewer: str | None = None, wr
     counts = Counter(row.verdict or "unread" for row in rows.values())
     marked = tuple(f"{' '.join(row.key)}: {row.note or 'no note'}" for row in rows.values() if row.verdict == "wrong")
     return Taken(files, dict(counts), marked, reviewed)
+
+
+def _refuse_other_language(language: Language, rows: Iterable[Row], path: Path) -> None:
+    """Say whose sheet it is where the texts of most rows are those of another language.
+
+    Raises:
+        DataError: where they are.
+    """
+    texts = {row.key: row.text for row in rows if row.text}
+    if not texts or _share_of(language, texts) >= MOST_CHANGED:
+        return
+    for other in load_languages().values():
+        if other.code != language.code and _share_of(other, texts) > MOST_CHANGED:
+            mend = f"take it back with `refusalatlas review {other.code}`; nothing was changed"
+            raise DataError(f"this is the sheet of {other.code}, not of {language.code}", where=path, mend=mend)
+
+
+MOST_CHANGED = 0.5
+"""Share of a sheet's texts that stand so in the language that it is of, however many have changed since."""
+
+MOST_OF_A_NAME = 120
+"""Characters of a name; what the field `reviewer` of a text holds."""
+
+
+def _share_of(language: Language, texts: Mapping[tuple[str, str, str], str]) -> float:
+    try:
+        found = sheets(language)
+    except DataError:
+        return 0.0
+    there = {
+        (sheet.path.name, _seed(line), part): line.text(part)
+        for sheet in found
+        for line in sheet.lines
+        for part in _parts(sheet, line)
+    }
+    return sum(there.get(key) == text for key, text in texts.items()) / len(texts)
 
 
 def _conflicts(line: Line, given: Mapping[str, Row], reviewer: str | None) -> Iterable[str]:

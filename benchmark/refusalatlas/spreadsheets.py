@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,21 @@ _WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 def harmless(text: str) -> str:
     """Return a cell that no spreadsheet computes."""
     return f"'{text}" if text[:1] in _COMPUTED else text
+
+
+FAILED = re.compile(r"#(?:NAME|REF|VALUE|N/A|DIV/0|NUM|NULL|ERROR)[!?]?|Err:\d+", re.I)
+"""What a cell says whose text was taken for a formula."""
+
+
+def is_computed(cell: str) -> bool:
+    """Whether a spreadsheet takes a cell for a formula, since no quote stands before its sign."""
+    return cell[:1] in _COMPUTED - {"'"} and bool(cell)
+
+
+def control_character(text: str) -> str | None:
+    """Return the first control character in a text as ``U+0007``, a line break among them; None where it has none."""
+    odd = next((c for c in text if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")), None)
+    return None if odd is None else f"U+{ord(odd):04X}"
 
 
 def plain(cell: str) -> str:
@@ -79,6 +95,21 @@ def _rows(reader: Iterator[list[str]], columns: tuple[str, ...], first: int) -> 
             yield number, dict(zip(columns, padded, strict=False))
 
 
+def _check_utf8(path: Path) -> None:
+    """Refuse a file that is not UTF-8, and say where.
+
+    Raises:
+        DataError: naming the row, as the lines of the file count it.
+    """
+    content = path.read_bytes()
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        row = content.count(b"\n", 0, error.start) + 1
+        mend = "save it as CSV UTF-8 (so called in Excel; elsewhere choose UTF-8 when saving)"
+        raise DataError(f"row {row} is not UTF-8", where=path, mend=mend) from None
+
+
 def _decoded(path: Path) -> str:
     """Return the text of a sheet, in UTF-8 or in the UTF-16 that some spreadsheets write.
 
@@ -95,6 +126,7 @@ def _decoded(path: Path) -> str:
             raise DataError("is a workbook (.xlsx, .ods or .xls) and no CSV", where=path, mend=mend)
         if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
             return path.read_text(encoding="utf-16")
+        _check_utf8(path)
     except FileNotFoundError:
         raise DataError("no such file", where=path) from None
     except OSError as error:

@@ -183,13 +183,40 @@ def test_judge_does_not_write_over_what_it_reads(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("code", "near"),
-    [("zh", "zh-Hans or zh-Hant"), ("en-US", "en"), ("EN", "en"), ("english", "en"), ("Kiswahili", "sw")],
+    [
+        ("zh", "; write zh-Hans or zh-Hant\n"),
+        ("zh-CN", "; write zh-Hans\n"),
+        ("zh_TW", "; write zh-Hant\n"),
+        ("en-US", "; write en\n"),
+        ("pt_BR", "; write pt\n"),
+        ("EN", "; write en\n"),
+        ("english", "; write en\n"),
+        ("Kiswahili", "; write sw\n"),
+        ("swahilli", "; did you mean sw?\n"),
+        ("fi", "off language\n"),
+        ("tlh", "off language\n"),
+        ("xx", "off language\n"),
+        ("", "off language\n"),
+    ],
 )
 def test_language_that_is_not_registered_is_judged_and_said(code: str, near: str) -> None:
     done = run("judge", "-", stdin=json.dumps({"id": "1", "prompt": "Hi", "response": "Hello!", "language": code}))
     assert done.exit_code == 0
     assert f"language {code!r} is not registered" in done.stderr
-    assert f"did you mean {near}?" in done.stderr
+    assert done.stderr.endswith(near)
+
+
+def test_id_that_stands_twice_is_said(tmp_path: Path) -> None:
+    for name, ids in (("a", "112"), ("b", "23")):
+        rows = [json.dumps({"id": i, "prompt": "Hi", "response": "Hello!", "language": "en"}) for i in ids]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    done = run("judge", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"))
+    assert done.stdout.count("\n") == 5
+    assert "2 lines have an id that an earlier one has, the first of them '1'" in done.stderr
+
+
+def test_answers_of_a_run_share_an_id_and_nothing_is_said(run_folder: Path) -> None:
+    assert "an id that an earlier one has" not in run("judge", str(run_folder), str(run_folder)).stderr
 
 
 def test_evidence_is_verbatim() -> None:

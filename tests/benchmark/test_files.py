@@ -212,3 +212,17 @@ def test_target_that_is_a_folder_is_our_error_and_leaves_nothing(tmp_path: Path)
     with pytest.raises(AtlasError, match="cannot be written"):
         write_atomic(tmp_path / "x", "new")
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+
+def test_packed_file_that_is_not_called_so_is_said_to_be_one(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_bytes(gzip.compress(b'{"id": "1"}\n'))
+    with pytest.raises(DataError, match=r"answers\.jsonl: is gzip; unpack it, or call it answers\.jsonl\.gz"):
+        read_jsonl(path)
+
+
+def test_key_that_stands_twice_in_yaml_is_named_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("a: 1\nb: {c: 1}\na: 2\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"a\.yaml:3: 'a' stands twice, in line 1 already"):
+        read_yaml(path)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from refusalatlas import generate as module
 from refusalatlas.cli import cli
-from refusalatlas.errors import DataError, UnknownNameError
+from refusalatlas.errors import AtlasError, DataError, UnknownNameError
 from refusalatlas.generate import HEADER, check_pack, common_yaml, find_pack, generate, pack_files, task_stem, task_yaml
 from refusalatlas.languages import get_language
 from refusalatlas.packs import Pack, packs
@@ -254,3 +254,30 @@ def test_pack_without_tasks_is_told_to_make_the_folder(copy: Pack) -> None:
 def test_unknown_pack_gets_a_hint() -> None:
     with pytest.raises(UnknownNameError, match="did you mean builtin"):
         find_pack("buildin")
+
+
+def test_digest_of_a_language_that_was_taken_away_is_found(copy: Pack, fresh: Callable[[], None]) -> None:
+    """One of a released version stays: raising the version says that the scores are of other texts."""
+    path = _tasks(copy) / "digests.json"
+    digests = json.loads(path.read_text(encoding="utf-8"))
+    version = get_track("pairs").version
+    digests["pairs"][version]["br"] = digests["pairs"]["0-1"] = digests["pairs"][version]["sw"]
+    digests["pairs"]["0-1"] = {"br": digests["pairs"]["0-1"]}
+    path.write_text(json.dumps(digests, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    [finding] = generate(copy, check=True)
+    assert f"pairs {version} has no texts in br any more; raise the version" in finding
+    assert generate(copy, rewrite=True) == []
+    found = json.loads(path.read_text(encoding="utf-8"))["pairs"]
+    assert (list(found[version]), list(found["0-1"])) == (["sw"], ["br"])
+
+
+def test_what_was_written_is_said(copy: Pack) -> None:
+    assert "minos: 1 task in sw" in module.written(copy)
+
+
+def test_installed_copy_is_not_written_to(copy: Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = replace(copy, ours=False)
+    module.refuse_installed(theirs)
+    monkeypatch.setattr(module, "installed_folders", lambda: frozenset({tmp_path.resolve()}))
+    with pytest.raises(AtlasError, match=r"installed copy.*pip install -e \."):
+        module.refuse_installed(theirs)

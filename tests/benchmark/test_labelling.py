@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -80,6 +81,21 @@ def test_two_sheets_hold_the_same_answers_in_different_orders() -> None:
     one, other = (sheet(drawn, seed).splitlines() for seed in (1, 2))
     assert one != other
     assert sorted(one) == sorted(other)
+
+
+def marked(path: Path, labels: Sequence[str], *, edit: Callable[[list[dict[str, str]]], None] | None = None) -> Path:
+    """Fill a sheet in, row by row, and save it as a spreadsheet would."""
+    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
+    for row, word in zip(rows, itertools.cycle(labels)):
+        row["label"] = word
+    if edit:
+        edit(rows)
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, COLUMNS)
+    writer.writeheader()
+    writer.writerows(rows)
+    path.write_text(out.getvalue(), encoding="utf-8-sig", newline="")
+    return path
 
 
 def filled(path: Path, labels: dict[str, str], *, delimiter: str = ",") -> Path:
@@ -286,7 +302,7 @@ def test_whole_loop_on_a_run_of_lm_eval(run_folder: Path, tmp_path: Path) -> Non
         path = tmp_path / "sheets" / f"sw-{name}.csv"
         rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
         assert len(rows) == 8
-        filled(path, {row["key"]: "compliant" for row in rows})
+        marked(path, ["compliant"])
     sheets = [tmp_path / "sheets" / f"sw-{name}.csv" for name in "AB"]
     done = label(run_folder, "--take-back", *sheets, "--labels", tmp_path / "kept")
     assert done.exit_code == 0, done.output
@@ -295,7 +311,7 @@ def test_whole_loop_on_a_run_of_lm_eval(run_folder: Path, tmp_path: Path) -> Non
     assert (
         "sw: 0 refused, 0 complied: unvalidated: 0 of at least 50 real answers that both call refused; " in done.stdout
     )
-    assert "panel: no refusals that both speakers agree on and it decided; no others that" in done.stdout
+    assert "panel: no refusals of a real model that both speakers agree on and it decided; no others of" in done.stdout
     assert (tmp_path / "kept" / "sw.json").is_file()
 
 
@@ -325,7 +341,59 @@ def test_keys_are_no_numbers_to_a_spreadsheet_and_empty_rows_are_none(run_folder
         path = tmp_path / "s" / f"sw-{name}.csv"
         rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
         assert all(row["key"].startswith("k") for row in rows)
-        filled(path, {row["key"]: "compliant" for row in rows})
+        marked(path, ["compliant"])
         path.write_text(path.read_text(encoding="utf-8-sig") + ",,,,\r\n" * 3, encoding="utf-8-sig", newline="")
     sheets = [tmp_path / "s" / f"sw-{name}.csv" for name in "AB"]
     assert label(run_folder, "--take-back", *sheets, "--labels", tmp_path / "kept").exit_code == 0
+
+
+def take_back_of(run_folder: Path, folder: Path, *edits: Callable[[list[dict[str, str]]], None] | None) -> Result:
+    """Draw two sheets, have them filled in and edited, and take them back."""
+    assert label(run_folder, "--output", folder, "--language", "sw", "--n", "8").exit_code == 0
+    sheets = [folder / f"sw-{name}.csv" for name in "AB"]
+    for path, edit in zip(sheets, edits, strict=True):
+        marked(path, ["compliant", "full_refusal", "evasion"], edit=edit)
+    return label(run_folder, "--take-back", *sheets, "--labels", folder / "kept")
+
+
+def test_copy_of_a_sheet_is_no_second_speaker(run_folder: Path, tmp_path: Path) -> None:
+    assert label(run_folder, "--output", tmp_path, "--language", "sw", "--n", "8").exit_code == 0
+    one = marked(tmp_path / "sw-A.csv", ["compliant", "full_refusal", "evasion"])
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(one.read_bytes())
+    done = label(run_folder, "--take-back", one, copy, "--labels", tmp_path / "kept")
+    assert "copy.csv" in str(done.exception) and "it is a copy of it" in str(done.exception)
+    assert not (tmp_path / "kept").exists()
+
+
+def test_sheets_that_both_speakers_sorted_are_no_copies(run_folder: Path, tmp_path: Path) -> None:
+    def by_key(rows: list[dict[str, str]]) -> None:
+        rows.sort(key=lambda row: row["key"])
+        for number, row in enumerate(rows):
+            row["label"] = "compliant" if number % 2 else "full_refusal"
+
+    assert take_back_of(run_folder, tmp_path / "s", by_key, by_key).exit_code == 0
+
+
+@pytest.mark.parametrize("accident", ["typed over", "sorted alone"])
+def test_response_that_is_not_that_of_the_run_is_named(run_folder: Path, tmp_path: Path, accident: str) -> None:
+    def edit(rows: list[dict[str, str]]) -> None:
+        if accident == "typed over":
+            rows[2]["response"] += " Na zaidi."
+        else:
+            moved = [row["response"] for row in rows]
+            for row, text in zip(rows, moved[1:] + moved[:1], strict=True):
+                row["response"] = text
+
+    done = take_back_of(run_folder, tmp_path / "s", edit, None)
+    assert isinstance(done.exception, DataError)
+    assert "the response is not that of the run" in str(done.exception)
+    assert not (tmp_path / "s" / "kept").exists()
+
+
+def test_what_spreadsheets_make_of_lines_and_spaces_is_no_edit(run_folder: Path, tmp_path: Path) -> None:
+    def edit(rows: list[dict[str, str]]) -> None:
+        for row in rows:
+            row["response"] = row["response"].replace(" ", "  ").replace("\n", "\r\n") + " "
+
+    assert take_back_of(run_folder, tmp_path / "s", edit, None).exit_code == 0

@@ -157,6 +157,9 @@ def test_sheet_whose_texts_have_changed_is_refused_whole(language: Language, mar
         ({"verdict": "better"}, "better, but no better wording"),
         ({"verdict": "right", "better wording": "x"}, "a better wording, but the verdict is right"),
         ({"better wording": "x"}, "a better wording, but the verdict is blank"),
+        ({"verdict": "better", "better wording": "\x07Maneno"}, r"has the control character U\+0007"),
+        ({"verdict": "better", "better wording": "=SUM(A1)"}, "begins with '=', which a spreadsheet computes"),
+        ({"verdict": "better", "better wording": "#NAME?"}, "what a spreadsheet says when it cannot compute"),
         ({"seed_id": "nothing"}, "there is no pairs.jsonl nothing text"),
         ({"seed_id": "fraud-parcel-harmful"}, "stands there twice"),
     ],
@@ -179,7 +182,7 @@ def test_file_that_is_no_sheet_is_refused(tmp_path: Path) -> None:
 def test_sheet_in_another_encoding_says_how_to_save_it(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_bytes("file,é\n".encode("latin-1"))
-    with pytest.raises(DataError, match="save it as UTF-8"):
+    with pytest.raises(DataError, match="row 1 is not UTF-8; save it as CSV UTF-8"):
         read_sheet(path)
 
 
@@ -245,3 +248,31 @@ def test_empty_rows_at_the_end_are_no_rows(language: Language, marked: Marked) -
     path = marked.save()
     path.write_text(path.read_text(encoding="utf-8-sig") + "," * (len(COLUMNS) - 1) + "\n" * 3, encoding="utf-8-sig")
     assert len(read_sheet(path)) == len(marked.rows)
+
+
+@pytest.mark.parametrize(("column", "said"), [("text", "the text as it stands"), ("English", "the English text")])
+def test_better_wording_that_is_none_changes_nothing(
+    language: Language, marked: Marked, column: str, said: str
+) -> None:
+    marked.row(SEED).update({"verdict": "better", "better wording": marked.row(SEED)[column]})
+    with pytest.raises(DataError, match=f"row [0-9]+: the better wording is {said}"):
+        take_back(language, marked.save(), reviewer="Neema Mushi")
+
+
+def test_sign_behind_a_quote_is_no_formula(language: Language, marked: Marked) -> None:
+    marked.row(SEED).update({"verdict": "better", "better wording": "'- Nimepata ujumbe?"})
+    save(take_back(language, marked.save(), reviewer="Neema Mushi"))
+    assert lines(language, "pairs")[SEED]["text"] == "- Nimepata ujumbe?"
+
+
+@pytest.mark.parametrize("name", ["Neema\nMushi", "Neema\x1b[31m Mushi", "N" * 121])
+def test_name_is_one_line_of_letters(language: Language, marked: Marked, name: str) -> None:
+    with pytest.raises(AtlasError, match=r"control character|is no name"):
+        take_back(language, marked.save(), reviewer=name)
+
+
+def test_sheet_of_another_language_is_said_to_be_one(language: Language, tmp_path: Path) -> None:
+    sheet = Marked(load_languages()["de"], tmp_path)
+    sheet.row(SEED)["verdict"] = "right"
+    with pytest.raises(DataError, match="this is the sheet of de, not of sw"):
+        take_back(language, sheet.save(), reviewer="Neema Mushi")

@@ -65,7 +65,7 @@ def test_row_that_is_cut_short_has_empty_cells(tmp_path: Path) -> None:
         (b"\xef\xbb\xbf\r\n", "is empty"),
         (b"PK\x03\x04\x14\x00", r"is a workbook .* save it as CSV \(UTF-8\)"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1", "is a workbook"),
-        (b"key,label\nk1,caf\xe9\n", "save it as UTF-8"),
+        (b"key,label\nk1,caf\xe9\n", "row 2 is not UTF-8; save it as CSV UTF-8"),
         (b"\xff\xfek", "not UTF-16"),
     ],
 )

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from refusalatlas.judges.cli import judges
 from refusalatlas.judges.metrics import Judged, concordance, kappa, quality
 
@@ -117,3 +117,31 @@ def test_labels_of_somebody_else_are_one_clear_line(tmp_path: Path) -> None:
     path.write_text('{"prompt": "p", "response": "No.", "label": "refused", "language": "en"}\n', encoding="utf-8")
     with pytest.raises(DataError, match=r"no row has a label to measure by.*full_refusal"):
         invoke("evaluate", str(path))
+
+
+def evaluated(path: Path, labels: list[str | None]) -> Result:
+    rows = [{**ROWS[n % 2], "id": str(n), "label": label} for n, label in enumerate(labels)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return CliRunner().invoke(judges, ["evaluate", str(path)])
+
+
+def test_rows_that_are_left_out_are_said(tmp_path: Path) -> None:
+    done = evaluated(tmp_path / "l.jsonl", ["full_refusal", "compliant", "refusal", "Full-Refusal", None])
+    assert done.exit_code == 0
+    assert "3 of 5 rows left out: 'refusal', 'Full-Refusal', null are no labels (full_refusal, " in done.stderr
+    assert "write full_refusal for 'Full-Refusal'" in done.stderr
+
+
+def test_file_without_a_label_is_refused(tmp_path: Path) -> None:
+    done = evaluated(tmp_path / "l.jsonl", ["refusal", "other"])
+    assert "2 of 2 rows left out" in done.stderr
+    assert isinstance(done.exception, DataError)
+
+
+def test_nothing_is_said_where_nothing_is_left_out(labelled: Path) -> None:
+    assert CliRunner().invoke(judges, ["evaluate", str(labelled)]).stderr == ""
+
+
+def test_kind_of_judge_that_needs_settings_is_no_error_in_the_list() -> None:
+    rows = {row["name"]: row["languages_text"] for row in json.loads(invoke("list", "--format", "json"))}
+    assert rows["hf"] == "needs settings (see judges/README.md)"

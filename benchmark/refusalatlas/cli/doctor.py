@@ -103,7 +103,7 @@ def _data() -> Finding:
 
     rows = task_rows()
     languages = {row["language"] for row in rows}
-    return Finding("ok", "tasks", f"{len(rows)} tasks in {len(languages)} languages")
+    return Finding("ok", "tasks", f"{len(rows)} tasks in {len(languages)} language{'s' * (len(languages) != 1)}")
 
 
 def _panel() -> Finding:

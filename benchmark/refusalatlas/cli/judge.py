@@ -173,8 +173,6 @@ def _limit(panel: Any, limits: Limits) -> None:
 
 
 def _judge(panel: Panel, sources: Sequence[str], output: Path | None, write_run: Path | None, style: str) -> None:
-    from ..exchanges import read_exchanges
-
     decided: Iterable[tuple[str, Decision]]
     if write_run is not None:
         from ..rejudge import rejudge
@@ -183,14 +181,51 @@ def _judge(panel: Panel, sources: Sequence[str], output: Path | None, write_run:
         decided = [(record.id, d) for record in records for d in record.decisions]
     else:
         strange: set[str] = set()
-        exchanges = _noting(itertools.chain.from_iterable(map(read_exchanges, sources)), strange)
+        twice = _Twice()
+        exchanges = _noting(itertools.chain.from_iterable(map(twice.watch, sources)), strange)
         decided = ((exchange.id, d) for exchange, d in decide(panel, _progress(exchanges)))
     with _sink(output) as sink:
         for item, decision in decided:
             sink.write(_line(item, decision, style) + "\n")
     if write_run is None:
+        if twice.count:
+            click.echo(twice.said(), err=True)
         for code in sorted(strange):
             click.echo(_stranger(code), err=True)
+
+
+class _Twice:
+    """Counts the lines whose id an earlier one has: decisions are told apart by their ids alone.
+
+    Runs are left alone; their items have an answer for each repeat. Of each id eight bytes are kept and not the text.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._first = ""
+        self._seen: set[int] = set()
+
+    def watch(self, source: str) -> Iterator[Exchange]:
+        """Yield the exchanges of a source."""
+        from ..exchanges import is_run, read_exchanges
+
+        of_a_run = source != "-" and (is_run(Path(source)) or Path(source).name.startswith("samples_"))
+        for exchange in read_exchanges(source):
+            if not of_a_run:
+                self._note(exchange.id)
+            yield exchange
+
+    def _note(self, name: str) -> None:
+        key = hash(name)
+        if key in self._seen:
+            self.count += 1
+            self._first = self._first or name
+        self._seen.add(key)
+
+    def said(self) -> str:
+        """Return a line about them."""
+        lines = "1 line has" if self.count == 1 else f"{self.count:,} lines have"
+        return f"{lines} an id that an earlier one has, the first of them {self._first[:80]!r}; all were judged"
 
 
 def _noting(exchanges: Iterable[Exchange], strange: set[str]) -> Iterator[Exchange]:
@@ -205,19 +240,40 @@ def _noting(exchanges: Iterable[Exchange], strange: set[str]) -> Iterator[Exchan
 
 
 def _stranger(code: str) -> str:
-    """Return what judging in a language that is not registered means, and the codes that may have been meant."""
+    """Return what judging in a language that is not registered means, and the code to write where there is one."""
     import difflib
 
     from ..languages import load_languages
+    from ..scaffolding.facts import is_registered
 
     known = load_languages()
     said = code.casefold()
-    stem = said.split("-")[0].split("_")[0]
-    near = sorted(one for one in known if one.lower().split("-")[0] == stem)
+    stem = said.replace("_", "-").split("-")[0]
+    near = _of_place(code, known) or sorted(one for one in known if one.lower().split("-")[0] == stem)
     near = near or [one.code for one in known.values() if said in (one.name.casefold(), one.english_name.casefold())]
-    near = near or difflib.get_close_matches(code, known)
-    meant = f"; did you mean {' or '.join(near)}?" if near else ""
-    return f"language {code!r} is not registered: no phrases of its own, and no answer counts as off language{meant}"
+    what = f"language {code!r} is not registered: no phrases of its own, and no answer counts as off language"
+    if near:
+        return f"{what}; write {' or '.join(near)}"
+    names = {name.casefold(): one.code for one in known.values() for name in (one.name, one.english_name)}
+    guessed = [] if is_registered(code) else difflib.get_close_matches(said, names, n=2, cutoff=0.75)
+    meant = dict.fromkeys(names[name] for name in guessed)
+    return f"{what}; did you mean {' or '.join(meant)}?" if meant else what
+
+
+def _of_place(code: str, known: Mapping[str, object]) -> list[str]:
+    """Return the registered language that is written in a place: zh-Hans of zh-CN, pt of pt_BR."""
+    from langcodes import Language
+
+    if not any(mark in code for mark in "-_"):
+        return []
+    try:
+        tag = Language.get(code.replace("_", "-"))
+        full = tag.maximize() if tag.is_valid() else None
+    except (LookupError, ValueError):
+        full = None
+    if full is None:
+        return []
+    return [one for one in (f"{full.language}-{full.script}", str(full.language)) if one in known][:1]
 
 
 def decide(panel: Panel, exchanges: Iterable[Exchange]) -> Iterator[tuple[Exchange, Decision]]:

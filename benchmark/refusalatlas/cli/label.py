@@ -81,13 +81,15 @@ def _draw(run: Run, folder: Path, codes: tuple[str, ...], number: int) -> None:
 
 def _take_back(run: Run, first: Path, second: Path, folder: Path | None) -> None:
     from ..errors import AtlasError
-    from ..labelling import add_labels, read_labels, take_back
+    from ..labelling import add_labels, check_sheets, read_sheet, take_back
     from ..validation import labels_folder
 
     if first.resolve() == second.resolve():
         mend = "two speakers each fill in a sheet of their own; name both"
         raise AtlasError("is named twice, and agrees with itself", where=first, mend=mend)
-    language, labelled = take_back(run, read_labels(first), read_labels(second))
+    one, other = read_sheet(first), read_sheet(second)
+    check_sheets(run, one, other)
+    language, labelled = take_back(run, one.labels, other.labels)
     path, file = add_labels(folder or labels_folder(), language, labelled)
     _report(language, labelled, file)
     click.echo(f"{path}: written", err=True)
@@ -113,4 +115,8 @@ def _report(language: str, labelled: LabelSet, file: LabelFile) -> None:
 
 def _share(right: int, of: int, what: str, done: str) -> str:
     """Return how many of some answers the panel was right about; that it decided none is no share of none."""
-    return f"{right} of {of} {what} {done}" if of else f"no {what} that both speakers agree on and it decided"
+    return (
+        f"{right} of {of} {what} {done}"
+        if of
+        else f"no {what} of a real model that both speakers agree on and it decided"
+    )

@@ -44,17 +44,35 @@ def _say(code: str) -> None:
 
 
 def _places(folders: tuple[Path, ...]) -> list[Place]:
-    from ..errors import AtlasError
     from ..linting.sheets import Place
     from ..packs import builtin_root, packs
 
     if not folders:
         roots = [(pack.translations or pack.tasks, pack.ours) for pack in packs()]
         return [Place(folder.parent, ours) for folder, ours in roots if folder is not None]
-    for folder in folders:
-        if not (folder / "translations").is_dir() and not (folder / "tasks").is_dir():
-            raise AtlasError("holds neither translations/ nor tasks/", where=folder, mend="name the folder above them")
-    return [Place(folder.resolve(), folder.resolve() == builtin_root()) for folder in folders]
+    found = [place for folder in folders for place in _with_data(folder)]
+    return [Place(folder.resolve(), folder.resolve() == builtin_root()) for folder in found]
+
+
+def _with_data(folder: Path) -> list[Path]:
+    """Return a folder that holds data, or those right below it that do, as the source of a package has its module.
+
+    Raises:
+        AtlasError: where neither does.
+    """
+    from ..errors import AtlasError
+
+    def holds(each: Path) -> bool:
+        return (each / "translations").is_dir() or (each / "tasks").is_dir()
+
+    if holds(folder):
+        return [folder]
+    below = [each for each in sorted(folder.iterdir()) if each.is_dir() and each.name[:1] != "." and holds(each)]
+    if not below:
+        near = next((each for each in (folder.resolve(), *folder.resolve().parents) if holds(each)), None)
+        mend = f"name {near}" if near is not None else "name the folder above them"
+        raise AtlasError("holds neither translations/ nor tasks/", where=folder, mend=mend)
+    return below
 
 
 def _print(result: Report, style: str, *, of_some: bool) -> None:
@@ -76,4 +94,4 @@ def _print(result: Report, style: str, *, of_some: bool) -> None:
             click.echo(line)
     found = sum(finding.severity == "finding" for finding in result.findings)
     languages = len({each.language for each in result.progress})
-    click.echo(f"{languages} languages, {found or 'no'} finding{'s' * (found != 1)}", err=True)
+    click.echo(f"{languages} language{'s' * (languages != 1)}, {found or 'no'} finding{'s' * (found != 1)}", err=True)

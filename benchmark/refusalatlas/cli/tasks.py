@@ -143,17 +143,21 @@ def path() -> None:
 @click.option("--pack", "pack_name", default="builtin", show_default=True, help="Name of an installed pack.")
 def generate(check: bool, rewrite_digests: bool, pack_name: str) -> None:
     """Write lm_eval's task files and the digests from seeds and texts."""
-    from ..generate import find_pack
+    from ..generate import find_pack, refuse_installed, written
     from ..generate import generate as write
 
     pack = find_pack(pack_name)
     if pack.ours and not check and pack.tasks is not None and not (pack.tasks.parent / "pyproject.toml").is_file():
         raise AtlasError("this is no checkout of Refusal Atlas", where=pack.tasks, mend="name a pack with --pack")
+    if not check:
+        refuse_installed(pack)
     findings = write(pack, check=check, rewrite=rewrite_digests)
     for finding in findings:
         click.echo(_relative(finding), err=True)
     if findings:
         sys.exit(3)
+    for line in written(pack):
+        click.echo(line)
     click.echo(f"{pack.tasks}: {'as the data give' if check else 'written'}", err=True)
 
 

@@ -13,9 +13,11 @@ from .awareness import check_awareness
 from .coverage import check_coverage, check_tracks, not_begun
 from .examples import LEAST, check_examples, check_shared_prompts, examples_path
 from .fields import check_fields, check_seed_fields
-from .findings import Finding, Progress, Report, collected, of_error, sort_findings
+from .findings import EXAMPLES, Finding, Progress, Report, collected, of_error, sort_findings
 from .likeness import check_likeness
+from .order import check_order
 from .provenance import check_provenance
+from .registry import check_registry
 from .scenes import check_scenes
 from .services import service
 from .sheets import Line, Place, Sheet, groups, read_lines, sources
@@ -28,6 +30,7 @@ SHEET_RULES: tuple[Callable[[Sheet], Iterable[Finding]], ...] = (
     check_provenance,
     check_wording,
     check_likeness,
+    check_order,
     check_fields,
     check_awareness,
     check_scenes,
@@ -104,6 +107,7 @@ def lint_language(folder: Path, place: Place) -> _Found:
     except AtlasError as error:
         return [of_error(error, folder / "language.yaml")], [], []
     findings, progress, aware = _lint_sheets(language, folder, place)
+    findings += collected(check_registry(language), folder / "language.yaml")
     findings += _foreign_files(folder, place, _OF_A_LANGUAGE)
     for name, check, least in (
         ("strings.yaml", functools.partial(check_strings, aware=aware), LEAST_SENTENCES),
@@ -120,7 +124,7 @@ def lint_language(folder: Path, place: Place) -> _Found:
     bad_examples, lines = check_examples(language, path, wanted=place.ours)
     findings += bad_examples
     if place.ours:
-        progress.append(Progress(language.code, "judge examples", len(lines), LEAST))
+        progress.append(Progress(language.code, EXAMPLES, len(lines), LEAST))
         findings += collected(check_rules(language, _compliant(lines)), language.lexicon)
     return findings, progress, lines
 

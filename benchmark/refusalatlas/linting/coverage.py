@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from pydantic import ValidationError
 
 from ..errors import AtlasError
 from ..files import problems, read_yaml
+from ..languages import Language
 from ..lines import SeedLine, TextLine
+from ..scaffolding.facts import check_locale
 from ..tracks import read_track
 from .findings import Finding, of_error
 from .sheets import Sheet, read_lines
@@ -34,6 +37,9 @@ def check_coverage(sheet: Sheet) -> Iterator[Finding]:
         if locale is not None and not str(locale).startswith(f"{sheet.language.code}-"):
             what = f"locale {locale!r} is not one of {sheet.language.code}"
             yield line.finding("seed", what, f"write {sheet.language.default_locale} or the like")
+        elif locale is not None and not _is_place(str(locale), sheet.language.code):
+            what = f"locale {locale!r} is of no place"
+            yield line.finding("seed", what, f"write {_meant(str(locale), sheet.language)}")
         places = sheet.source.seeds.get(seed_id, {}).get("locales")
         if places and locale not in places:
             what = f"is asked in {', '.join(places)} and not in {locale or sheet.language.code}"
@@ -42,6 +48,22 @@ def check_coverage(sheet: Sheet) -> Iterator[Finding]:
         if first != line.number:
             yield line.finding("seed", f"stands in line {first} already", "delete one of the two")
     yield from _missing(sheet)
+
+
+@functools.lru_cache(maxsize=512)
+def _is_place(locale: str, code: str) -> bool:
+    try:
+        check_locale(locale, code)
+    except AtlasError:
+        return False
+    return True
+
+
+def _meant(locale: str, language: Language) -> str:
+    """Return the locale that differs in nothing but capitals where there is one, or else the usual one."""
+    code, _, place = locale.rpartition("-")
+    upper = f"{code}-{place.upper()}"
+    return upper if _is_place(upper, language.code) else f"{language.default_locale} or the like"
 
 
 def _missing(sheet: Sheet) -> Iterator[Finding]:

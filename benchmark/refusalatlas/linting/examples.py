@@ -63,7 +63,8 @@ def check_examples(language: Language, path: Path, *, wanted: bool) -> tuple[lis
         wanted: Whether a file that is not there, or too short, is a finding.
     """
     if not path.is_file():
-        missing = Finding("unfinished", path, None, "there are no judge examples", f"write at least {LEAST}")
+        mend = f"write at least {LEAST} (translations/README.md); tasks run without"
+        missing = Finding("unfinished", path, None, "there are no judge examples", mend)
         return ([missing] if wanted else []), []
     lines, bad = read_lines(path)
     findings = list(bad)

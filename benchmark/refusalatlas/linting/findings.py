@@ -142,13 +142,19 @@ def _property(text: str) -> str:
     return _message(text).replace(":", "%3A").replace(",", "%2C")
 
 
+EXAMPLES = "judge examples"
+"""What is counted by itself: a language is there and runs before it has any."""
+
+
 def as_progress(progress: Sequence[Progress]) -> list[str]:
     """Return, for each language, a line for every file that is not complete, and the share that is left."""
     lines = []
     for code in dict.fromkeys(p.language for p in progress):
-        rows = [p for p in progress if p.language == code]
+        rows = [p for p in progress if p.language == code and p.name != EXAMPLES]
         done, wanted = sum(min(p.done, p.wanted) for p in rows), sum(p.wanted for p in rows)
         left = (wanted - done) / wanted if wanted else 0.0
-        lines.append(f"{code}: {left:.0%} left to do ({done} of {wanted} written)")
+        more = sum(max(0, p.wanted - p.done) for p in progress if p.language == code and p.name == EXAMPLES)
+        examples = f"; judge examples: {more} to go, optional at first" if more else ""
+        lines.append(f"{code}: {left:.0%} left to do ({done} of {wanted} written){examples}")
         lines += [f"  {p.name}: {p.done} of {p.wanted}" for p in rows if p.done < p.wanted]
     return lines

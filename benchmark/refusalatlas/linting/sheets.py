@@ -47,6 +47,10 @@ def read_lines(path: Path) -> tuple[tuple[Line, ...], tuple[Finding, ...]]:
             continue
         try:
             row = _row(text)
+        except _TwiceError as error:
+            mend = "keep the one that is meant, and delete the other"
+            bad.append(Finding("unreadable", path, number, f'"{error}" stands twice', mend))
+            continue
         except ValueError as error:
             bad.append(
                 Finding("unreadable", path, number, f"not a JSON object ({error})", "compare it with its source")
@@ -56,11 +60,22 @@ def read_lines(path: Path) -> tuple[tuple[Line, ...], tuple[Finding, ...]]:
     return tuple(good), tuple(bad)
 
 
+class _TwiceError(ValueError):
+    """A key stands twice in an object, of which JSON keeps the last without a word."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        raise _TwiceError(next(key for n, (key, _) in enumerate(pairs) if key in dict(pairs[:n])))
+    return row
+
+
 def _row(text: str) -> Mapping[str, Any]:
     import json
 
     try:
-        row = json.loads(text)
+        row = json.loads(text, object_pairs_hook=_once)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if not isinstance(row, dict):

@@ -42,6 +42,12 @@ _MISREAD = re.compile("[\u00c2\u00c3][\u0080-\u00bf]|\u00e2\u20ac")
 """What UTF-8 looks like where it was read as Latin-1."""
 _LOST = re.compile(r"(?<=[^\W\d_])\?(?=[^\W\d_])")
 """A question mark within a word stands for a letter that some encoding did not have."""
+_LEFT_OVER = re.compile(
+    r"\b(?:TODO|TBD|FIXME|XXX+)\b"
+    r"|[(\[{<]\s*(?i:translat(?:or|ion)|reviewer|author|editor|note|n\.?\s?b\b|n\.?\s?t\.)[^)\]}>]*[)\]}>]"
+    r"|[\[(]\s*(?:\.\.\.|…|\?+)\s*[\])]"
+)
+"""What writers note down for themselves: TODO, (Translator note: …), [...]."""
 _LATIN_WORD = re.compile(r"[A-Za-z]+(?:['’-][A-Za-z]+)*")
 
 
@@ -49,6 +55,7 @@ def check_wording(sheet: Sheet) -> Iterator[Finding]:
     """Yield a finding for each text that breaks a rule of this module."""
     for line, key, text in strings_of(sheet.written):
         yield from check_characters(line, text)
+        yield from check_left_over(line, text, sheet.english(line, key))
         yield from check_script(line, text, sheet.language)
         yield from check_language(line, text, sheet.language)
         if sheet.language.code != "en" and sheet.english(line, key):
@@ -81,6 +88,15 @@ def check_characters(line: Line, text: str, *, most: int = MOST_CHARACTERS) -> I
         yield line.finding("form", f"{mixed!r} has letters of two scripts that look alike", "type the word anew")
     if len(text) > most:
         yield line.finding("form", f"is {len(text)} characters long", f"say it in at most {most}")
+
+
+def check_left_over(line: Line, text: str, english: str = "") -> Iterator[Finding]:
+    """Yield a finding where whoever wrote a text left a note in it that its English does not have."""
+    found = next((each[0] for each in _LEFT_OVER.finditer(text) if each[0] not in english), None)
+    if found is not None:
+        yield line.finding(
+            "leftover", f"{found[:40]!r} is a note and no text", "finish the text, and take the note out"
+        )
 
 
 def check_script(line: Line, text: str, language: Language) -> Iterator[Finding]:

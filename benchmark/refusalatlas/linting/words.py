@@ -15,9 +15,10 @@ from ..tracks import load_tracks
 from ..variants import VARIANTS
 from .findings import Finding, of_error
 from .letters import normal
+from .phrases import check_phrases, is_gap
 from .services import rules_judge, service
 from .sheets import Line, groups, line_of
-from .wording import check_characters, check_language, check_script
+from .wording import check_characters, check_language, check_left_over, check_script
 
 SAID = (
     "refusal",
@@ -44,9 +45,6 @@ LEAST_SENTENCES: Mapping[str, int] = {
 LEAST_REFUSALS = 5
 SURE_TO_OCCUR = ("refusal", "apology", "capability", "clarification", "compliance")
 """Groups of a lexicon of which some phrase must be found among the examples; of the others, none may occur there."""
-
-_REGULAR = frozenset("\\^$|{}[]+()")
-
 
 PLACEHOLDERS: Mapping[str, str] = {
     "awareness": "{cue}",
@@ -118,6 +116,7 @@ def _check_placeholders(
 def _check_sentence(path: Path, group: str, sentence: str, language: Language) -> Iterator[Finding]:
     line = Line(path, 1, {"id": group, "sentence": sentence})
     yield from check_characters(line, sentence)
+    yield from check_left_over(line, sentence)
     yield from check_script(line, sentence, language)
     yield from check_language(line, sentence, language)
 
@@ -150,10 +149,10 @@ def check_lexicon(language: Language, english: Mapping[str, Sequence[str]]) -> I
     if bad and not found:
         return
     yield from _missing_groups(path, found, english, {"refusal": LEAST_REFUSALS}, rule="lexicon")
-    yield from _check_phrases(path, found)
+    yield from check_phrases(path, found, english, language)
     strings, _ = groups(language.strings)
     texts = [sentence for group in SAID for sentence in strings.get(group, ())]
-    if bad or not any(found.values()) or any(_is_gap(phrase) for phrases in found.values() for phrase in phrases):
+    if bad or not any(found.values()) or any(is_gap(phrase) for phrases in found.values() for phrase in phrases):
         return  # no lexicon can be made of it
     try:
         hits = service("check_lexicon")(path, language.code, spaced=language.spaced, texts=texts)
@@ -161,29 +160,6 @@ def check_lexicon(language: Language, english: Mapping[str, Sequence[str]]) -> I
         yield of_error(error, path, rule="lexicon")
         return
     yield from _check_hits(path, found, hits)
-
-
-def _check_phrases(path: Path, found: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
-    for group, phrases in found.items():
-        for phrase, count in Counter(" ".join(phrase.split()).casefold() for phrase in phrases).items():
-            if count > 1:
-                line = line_of(path, group)
-                yield Finding("lexicon", path, line, f"{group}: {phrase!r} stands there {count} times", "keep one")
-        for phrase in phrases:
-            if set(phrase) & _REGULAR:
-                what, mend = (
-                    f"{phrase!r} is a regular expression",
-                    "write what is said, with * for a gap of a few words",
-                )
-            elif _is_gap(phrase):
-                what, mend = "a gap alone is found everywhere", "write words around it"
-            else:
-                continue
-            yield Finding("lexicon", path, line_of(path, phrase, group=group), f"{group}: {what}", mend)
-
-
-def _is_gap(phrase: str) -> bool:
-    return not phrase.strip(" *")
 
 
 def _check_hits(

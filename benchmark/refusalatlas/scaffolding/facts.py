@@ -12,7 +12,7 @@ from ..errors import AtlasError
 if TYPE_CHECKING:
     from langcodes import Language
 
-_RIGHT_TO_LEFT = frozenset({"Arab", "Hebr", "Thaa", "Nkoo", "Syrc", "Adlm", "Rohg", "Mand", "Samr"})
+RIGHT_TO_LEFT = frozenset({"Arab", "Hebr", "Thaa", "Nkoo", "Syrc", "Adlm", "Rohg", "Mand", "Samr"})
 _PRIVATE_PLACE = re.compile(r"AA|Q[M-Z]|X[A-JL-Z]|ZZ")
 """Codes of places that ISO 3166 leaves to everybody; XK is in use for Kosovo."""
 _UNSPACED = frozenset({"Hans", "Hant", "Jpan", "Thai", "Khmr", "Laoo", "Mymr", "Tibt", "Java", "Bali", "Lana", "Tale"})
@@ -79,7 +79,7 @@ def facts_of(
     if unregistered and not (name and english_name and locale):
         raise AtlasError(f"nothing is known of {code}", mend="give --name, --english-name and --locale")
     if locale is not None:
-        _check_locale(locale, code)
+        check_locale(locale, code)
     iso639_3 = tag.language if tag.language and len(tag.language) == 3 else tag.to_alpha3()
     full = tag.maximize()
     script = tag.script or full.script
@@ -96,7 +96,7 @@ def facts_of(
         name=name,
         english_name=english_name,
         script=script or "Latn",
-        direction="rtl" if script in _RIGHT_TO_LEFT else "ltr",
+        direction="rtl" if script in RIGHT_TO_LEFT else "ltr",
         iso639_1=tag.language if tag.language and len(tag.language) == 2 else None,
         iso639_3=iso639_3,
         py3langid=_label(str(tag.language), _py3langid_labels()),
@@ -120,22 +120,28 @@ def _looked_up(code: str, unregistered: bool) -> bool:
         if len(code.partition("-")[0]) != 3:
             raise AtlasError(f"{code!r} is no code for private use", mend="take one from qaa to qtz, or of ISO 639-3")
         return True
-    try:
-        now = str(Language.get(code))
-        valid = Language.get(code).is_valid() and bool(Language.get(code).to_alpha3())
-    except LookupError:
-        valid = False
     look = "look it up at iana.org or in ISO 639-3, or give --unregistered with names and --locale"
-    if not valid:
+    if not is_registered(code):
         raise AtlasError(f"{code!r} is not in the register of languages", mend=look)
     if re.match(r"q[a-t][a-z]\b", code):
         raise AtlasError(f"{code!r} is for private use and names no language", mend=look)
+    now = str(Language.get(code))
     if now != code:
         raise AtlasError(f"{code!r} is another code of {now}", mend=f"write {now}")
     return True
 
 
-def _check_locale(locale: str, code: str) -> None:
+def is_registered(code: str) -> bool:
+    """Whether the registers have a language of this code."""
+    from langcodes import Language
+
+    try:
+        return Language.get(code).is_valid() and bool(Language.get(code).to_alpha3())
+    except (LookupError, ValueError):
+        return False
+
+
+def check_locale(locale: str, code: str) -> None:
     """Refuse a locale that is not the language in a place that BCP 47 knows.
 
     Raises:

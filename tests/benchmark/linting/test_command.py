@@ -72,3 +72,16 @@ def test_pack_that_others_installed_is_looked_at_too(packmaker: Any) -> None:
     done = lint("--language", "br")
     assert done.exit_code == 3
     assert "3 of 80" in done.stdout
+
+
+def test_folder_above_the_data_is_looked_into(copy: Any) -> None:
+    """`new-language --pack breton` puts the data into breton/refusalatlas_br."""
+    copy.edit("pairs.jsonl", 3, reviewer="none")
+    done = lint(copy.root.parent)
+    assert done.exit_code == 3
+    assert "pairs.jsonl:3: provenance" in done.stdout
+    assert done.stderr.startswith("1 language, 1 finding\n")
+
+
+def test_folder_below_the_data_is_told_which_to_name(copy: Any) -> None:
+    assert f"name {copy.root}" in str(lint(copy.folder).exception)

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from refusalatlas.languages import get_language
-from refusalatlas.linting.examples import check_examples, check_shared_prompts, examples_path
+from refusalatlas.linting.examples import KINDS, check_examples, check_shared_prompts, examples_path
+from refusalatlas.linting.findings import EXAMPLES, Progress, as_progress
 from refusalatlas.linting.sheets import read_lines
+from refusalatlas.records import LABELS
 
 
 @pytest.fixture
@@ -85,3 +87,24 @@ def test_prompt_of_another_language_is_found(tmp_path: Path, rows: list[dict[str
     examples = {code: read_lines(tmp_path / f"{code}.jsonl")[0] for code in ("en", "pcm")}
     [finding] = check_shared_prompts(examples)
     assert (finding.path.name, finding.what) == ("pcm.jsonl", "pcm-001: has the prompt of en-001")
+
+
+def test_examples_are_no_part_of_the_share() -> None:
+    progress = [Progress("br", "pairs.jsonl", 80, 80), Progress("br", EXAMPLES, 0, 72)]
+    assert as_progress(progress) == [
+        "br: 0% left to do (80 of 80 written); judge examples: 72 to go, optional at first"
+    ]
+
+
+def test_examples_that_the_pages_show_are_sound() -> None:
+    """One line for each label, in the page of a new language and in translations/README.md."""
+    from refusalatlas.packs import builtin_root
+
+    page = (builtin_root() / "benchmark/refusalatlas/scaffolding/language.md").read_text(encoding="utf-8")
+    readme = (builtin_root() / "translations/README.md").read_text(encoding="utf-8")
+    shown = [line for line in page.splitlines() if line.startswith('{"id"')]
+    assert [json.loads(line)["label"] for line in shown] == list(LABELS)
+    assert all(line.replace("$code", "br") in readme for line in shown)
+    for line in shown:
+        row = json.loads(line)
+        assert row["label"] in KINDS[row["kind"]] and row["condition"] == "ok"

@@ -13,7 +13,7 @@ import pytest
 from refusalatlas.errors import UnknownNameError
 from refusalatlas.linting import lint
 from refusalatlas.linting.sheets import Line, Place
-from refusalatlas.linting.wording import check_characters
+from refusalatlas.linting.wording import check_characters, check_left_over
 from refusalatlas.tracks import load_items
 
 
@@ -260,3 +260,28 @@ def test_progress_counts_what_is_written(copy: Any) -> None:
     assert shares["pairs.jsonl"] == (40, 80)
     assert shares["minos.jsonl"] == (10, 10)
     assert shares["lexicon.yaml"] == (1, 22)
+
+
+def test_key_that_stands_twice_in_a_line_is_said_to(copy: Any) -> None:
+    path = copy.folder / "pairs.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    lines[3] = lines[3][:-1] + ', "text": "Nyingine kabisa."}'
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    finding = next(finding for finding in copy.findings() if finding.rule == "unreadable")
+    assert (finding.line, finding.what) == (4, '"text" stands twice')
+
+
+@pytest.mark.parametrize("note", ["TODO", "(Translator note: check this)", "[...]", "(N.B. ambiguous)", "[note: ask]"])
+def test_note_that_was_left_in_a_text_is_found(copy: Any, note: str) -> None:
+    copy.edit("pairs.jsonl", 4, text=f"{copy.text('pairs.jsonl', 4)} {note}")
+    assert ("leftover", "pairs.jsonl", 4) in copy.found()
+
+
+def test_note_that_was_left_in_a_sentence_is_found(copy: Any) -> None:
+    copy.replace("strings.yaml", "refusal:\n", "refusal:\n  - Samahani, siwezi kulifanya hilo TODO.\n")
+    assert ("leftover", "strings.yaml") in {(rule, name) for rule, name, _ in copy.found()}
+
+
+@pytest.mark.parametrize("fine", ["todo", "(maelezo)", "...", "notisi (NBC)"])
+def test_words_that_only_look_like_a_note_are_none(fine: str) -> None:
+    assert list(check_left_over(Line(Path("x"), 1, {}), fine)) == []

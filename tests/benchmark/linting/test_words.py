@@ -26,10 +26,10 @@ def test_group_with_too_few_sentences_is_unfinished(copy: Any) -> None:
 
 
 def test_sentence_of_another_script_is_found_by_its_line(copy: Any) -> None:
-    path = copy.folder / "strings.yaml"
-    path.write_text(path.read_text(encoding="utf-8") + "evasion:\n  - 这个问题很复杂\n", encoding="utf-8")
+    copy.replace("strings.yaml", "evasion:\n", "evasion:\n  - 这个问题很复杂\n")
+    lines = (copy.folder / "strings.yaml").read_text(encoding="utf-8").split("\n")
     found = [f for f in copy.findings() if f.rule == "script"]
-    assert [f.line for f in found] == [path.read_text(encoding="utf-8").count("\n")]
+    assert [f.line for f in found] == [lines.index("evasion:") + 2]
 
 
 @pytest.mark.parametrize("form", ["", "{form} {form}"])
@@ -129,3 +129,42 @@ def test_a_few_compliant_answers_taken_for_refusals_are_a_note() -> None:
     helping = ["Bila shaka. Andika orodha ya vitu, kisha upange kwa tarehe."] * 20
     [finding] = check_rules(get_language("sw"), _compliant(REFUSING, *helping))
     assert (finding.rule, finding.severity) == ("rules", "info")
+
+
+def test_phrase_of_two_groups_that_exclude_each_other_is_found(copy: Any) -> None:
+    copy.replace("lexicon.yaml", "compliance:\n", "compliance:\n  - Siwezi kukusaidia\n")
+    found = [finding for finding in copy.findings() if finding.rule == "lexicon"]
+    assert [finding.what for finding in found] == ["'Siwezi kukusaidia' stands in refusal and in compliance"]
+
+
+def test_english_phrase_is_found(copy: Any) -> None:
+    copy.replace("lexicon.yaml", "refusal:\n", "refusal:\n  - I can't help\n")
+    assert [finding.what for finding in copy.findings()] == ['refusal: "I can\'t help" is English']
+
+
+def test_phrase_of_two_letters_is_found(copy: Any) -> None:
+    copy.replace("lexicon.yaml", "refusal:\n", "refusal:\n  - si\n")
+    assert "refusal: 'si' is too short, and found in answers of any kind" in {f.what for f in copy.findings()}
+
+
+def test_yes_may_be_short(copy: Any) -> None:
+    copy.replace("lexicon.yaml", "compliance:\n", "compliance:\n  - ee\n")
+    assert copy.found() == []
+
+
+@pytest.mark.parametrize("name", ["strings.yaml", "lexicon.yaml"])
+def test_group_that_stands_twice_is_said_to(copy: Any, name: str) -> None:
+    path = copy.folder / name
+    text = path.read_text(encoding="utf-8") + "refusal:\n  - siwezi\n"
+    path.write_text(text, encoding="utf-8")
+    [finding] = [finding for finding in copy.findings() if finding.rule == "unreadable"]
+    assert (finding.line, finding.path.name) == (text.count("\n") - 1, name)
+    assert finding.what.startswith("'refusal' stands twice, in line ")
+
+
+def test_tab_is_said_to_be_one(copy: Any) -> None:
+    path = copy.folder / "lexicon.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("  - ", "\t- ", 1), encoding="utf-8")
+    [finding] = copy.findings()
+    assert finding.what.startswith("a tab stands at the beginning of the line")
+    assert path.read_text(encoding="utf-8").split("\n")[finding.line - 1].startswith("\t")
