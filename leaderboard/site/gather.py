@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from refusalatlas.leaderboard.naming import model_slug
+from refusalatlas.leaderboard.ranking import missing_too_much
 from refusalatlas.leaderboard.schema import TIERS, RunFile
 from refusalatlas.leaderboard.storage import Submission, read_submission, run_folders
 
@@ -54,6 +55,7 @@ class Entry:
         categories: Youden's J of the headline track by language and category, without interval: five pairs a cell.
         answers: How it told the pairs of the headline track apart, for paired tests.
         answered: How each of its answers on the headline track ended, as the browser reads it; empty without any.
+        lacking: Why its answers leave too little to rank it by, or None.
     """
 
     slug: str
@@ -66,6 +68,7 @@ class Entry:
     categories: Mapping[tuple[str, str], Estimate]
     answers: Answers
     answered: str
+    lacking: str | None = None
 
     @property
     def run(self) -> RunFile:
@@ -259,6 +262,7 @@ def _entry(slug: str, submissions: list[Submission]) -> Entry:
         categories=by_category(headliners),
         answers=answers_of(headliners),
         answered=answered(headliners),
+        lacking=missing_too_much(headliners),
     )
 
 

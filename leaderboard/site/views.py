@@ -71,7 +71,7 @@ def unranked_because(entry: Entry) -> str | None:
         return "other settings"
     if set(CORE) - set(entry.languages):
         return "languages missing"
-    return None if entry.answers.clusters >= MIN_CLUSTERS else "too few seeds"
+    return entry.lacking or (None if entry.answers.clusters >= MIN_CLUSTERS else "too few seeds")
 
 
 def by_youden(entries: Iterable[Entry]) -> list[Entry]:

@@ -92,7 +92,7 @@ def test_comparisons_and_snapshots_agree_with_the_overview(atlas: Atlas) -> None
     assert (kept["un__looked-at"].group, kept["un__looked-at"].unranked) == (None, "self-reported")
 
 
-def entry_with(clusters: int, low: float | None) -> Entry:
+def entry_with(clusters: int, low: float | None, lacking: str | None = None) -> Entry:
     """What a rank is asked of: an audited entry with so many seeds, each in every language that is needed."""
     keys = tuple((f"c{number}", code) for number in range(clusters) for code in CORE)
     return cast(
@@ -103,6 +103,7 @@ def entry_with(clusters: int, low: float | None) -> Entry:
             languages=CORE,
             headline={"youden_j": Estimate(0.5, low, low, 9)},
             answers=Answers(keys, cast("Any", ())),
+            lacking=lacking,
         ),
     )
 
@@ -111,6 +112,10 @@ def entry_with(clusters: int, low: float | None) -> Entry:
 @pytest.mark.parametrize(("clusters", "why"), [(20, None), (19, "too few seeds"), (2, "too few seeds")])
 def test_seeds_decide_about_a_rank_and_intervals_do_not(clusters: int, why: str | None, low: float | None) -> None:
     assert unranked_because(entry_with(clusters, low)) == why
+
+
+def test_whoever_loses_too_many_answers_is_not_ranked() -> None:
+    assert unranked_because(entry_with(20, 0.4, "too many answers missing")) == "too many answers missing"
 
 
 def test_table_says_the_bound_or_the_true_reason(built: Path) -> None:
