@@ -83,7 +83,8 @@ def test_translations_keep_the_places_for_values(interface: Interface) -> None:
 # What shows only where a set of seeds is small, a run is not ranked, damaged or has another tier or other settings,
 # a panel has no card, speakers have labelled answers, or a record has what these do not have.
 SOMETIMES = {
-    "With answers", "too few seeds", "too many answers missing", "too many answers contested", "Ten conversations (smoke test)", "Not ranked",
+    "With answers", "too few seeds", "Ten conversations (smoke test)", "Not ranked",
+    "too many answers missing", "too many answers contested",
     "Left out", "These runs are damaged, and nothing on this site rests on them.",
     "Judges validated", "Speakers have labelled real answers in this language.",
     "Nothing changed.", "gone", "Runs", "? undecided", "✗ wrong", "other settings", "Runs under other settings",
