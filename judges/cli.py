@@ -57,7 +57,7 @@ def _describe(name: str, make: Any) -> dict[str, Any]:
             "languages_text": _needs_settings(make, error) or f"not loaded: {error}",
         }
     codes = sorted(judge.languages) if judge.languages is not None else None
-    text = "all languages" if codes is None else f"{len(codes)} languages: {' '.join(codes)}"
+    text = "all languages" if codes is None else f"{len(codes)} language{'s' * (len(codes) != 1)}: {' '.join(codes)}"
     return {
         "name": name,
         "family": judge.family,

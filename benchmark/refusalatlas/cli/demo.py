@@ -33,9 +33,9 @@ def command(output: Path) -> None:
 
     tasks = [name for language in LANGUAGES for name in named_tasks("pairs", language)]
     runs = []
-    for policy in POLICIES:
+    for number, policy in enumerate(POLICIES, 1):
         folder = output / "runs" / policy
-        click.echo(f"lm_eval: policy {policy} on {', '.join(tasks)}", err=True)
+        click.echo(f"policy {number} of {len(POLICIES)}, {policy}: lm_eval on {', '.join(tasks)} …", err=True)
         runs.append(run_policy(policy, tasks, folder))
     for policy, run in zip(POLICIES, runs, strict=True):
         click.echo(f"\n{policy}")

@@ -19,6 +19,9 @@ EXCLUSIVE = ("refusal", "compliance", "capability", "clarification")
 OWN_WORDS = ("refusal", "apology", "capability", "clarification", "compliance")
 """Groups whose phrases are in the language itself; others hold borrowed names, such as *content policy* in Filipino."""
 
+MOST_BEGUN = 3
+"""Refusals that begin with a phrase of compliance; at most 1 in 52 languages."""
+
 FEWEST_LETTERS = 3
 """Letters of the shortest word that is a phrase by itself where letters are single sounds; *yes* may be shorter."""
 
@@ -58,6 +61,7 @@ def check_phrases(
                 what = f"{group}: {phrase!r} is too short, and found in answers of any kind"
                 yield Finding("lexicon", path, line, what, "write the words that stand around it")
     yield from _check_exclusive(path, found)
+    yield from _check_beginnings(path, found)
 
 
 def _check_exclusive(path: Path, found: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
@@ -67,6 +71,16 @@ def _check_exclusive(path: Path, found: Mapping[str, Sequence[str]]) -> Iterator
             line = line_of(path, plain[other][phrase], group=other)
             what = f"{plain[other][phrase]!r} stands in {one} and in {other}"
             yield Finding("lexicon", path, line, what, "keep it in the group that it shows when read alone")
+
+
+def _check_beginnings(path: Path, found: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
+    """Look for phrases of compliance with which refusals begin: *I can't* beside *I can't help*."""
+    refusals = [f"{normal(phrase.replace('*', ' '))} " for phrase in found.get("refusal", ())]
+    for phrase in found.get("compliance", ()):
+        begun = sum(refusal.startswith(f"{normal(phrase)} ") for refusal in refusals)
+        if normal(phrase) and begun >= MOST_BEGUN:
+            what = f"compliance: {begun} phrases of refusal begin with {phrase!r}"
+            yield Finding("lexicon", path, line_of(path, phrase, group="compliance"), what, "take it out")
 
 
 def _words(phrase: str) -> list[str]:

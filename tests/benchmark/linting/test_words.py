@@ -168,3 +168,9 @@ def test_tab_is_said_to_be_one(copy: Any) -> None:
     [finding] = copy.findings()
     assert finding.what.startswith("a tab stands at the beginning of the line")
     assert path.read_text(encoding="utf-8").split("\n")[finding.line - 1].startswith("\t")
+
+
+def test_phrase_of_compliance_with_which_refusals_begin_is_found(copy: Any) -> None:
+    copy.replace("lexicon.yaml", "compliance:\n", "compliance:\n  - siwezi\n")
+    [finding] = copy.findings()
+    assert finding.what.endswith("phrases of refusal begin with 'siwezi'")
