@@ -325,6 +325,7 @@ def test_key_that_stands_there_twice_is_found(submission: Path, file: str) -> No
 def test_doubled_key_is_one_of_the_same_object() -> None:
     assert doubled_key(b'{"a": {"b": 1}, "c": [{"b": 1}, {"b": 2}]}') is None
     assert doubled_key(b'{"a": [{"b": 1, "b": 1}]}') == "b"
+    assert doubled_key(b'{"a": ' + b"1" * 9999 + b"}") is None
 
 
 @pytest.mark.parametrize("grounds", [" ", "\u3164", ""])
