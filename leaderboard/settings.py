@@ -36,6 +36,12 @@ def contradictions(run: RunFile) -> Iterator[str]:
         yield "command gives a system instruction, but prompting.system_prompt says that there was none"
 
 
+def never_sent(omit: Any) -> frozenset[str]:
+    """Return the parameters that ``omit`` of `refusalatlas-chat` keeps from the server, which then has its own way."""
+    names = [str(name) for name in omit] if isinstance(omit, list | tuple) else re.split(r"[+,\s]", str(omit or ""))
+    return frozenset(name.strip() for name in names if name.strip())
+
+
 def _against(run: RunFile, key: str, value: Any, *, lengths: bool) -> str | None:
     """Return what the settings say instead, or None where they say the same."""
     generation, text = run.generation, str(value).strip().lower()
@@ -48,6 +54,10 @@ def _against(run: RunFile, key: str, value: Any, *, lengths: bool) -> str | None
     if key == "top_p" and _number(str(generation.other["top_p"])) != _number(text):
         return f"generation.other says {generation.other['top_p']}"
     if lengths and key in LENGTH_KEYS and _number(text) != generation.max_tokens:
+        return f"generation.max_tokens is {generation.max_tokens}"
+    if key == "omit" and "temperature" in never_sent(value) and generation.temperature is not None:
+        return f"generation.temperature is {generation.temperature}"
+    if key == "omit" and never_sent(value) & set(LENGTH_KEYS) and generation.max_tokens is not None:
         return f"generation.max_tokens is {generation.max_tokens}"
     if key in _SYSTEM_KEYS and text not in ("", "none", "null") and not run.prompting.system_prompt:
         return "prompting.system_prompt says that there was none"

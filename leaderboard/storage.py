@@ -105,7 +105,7 @@ def doubled_key(data: bytes) -> str | None:
         if len(names) < len(pairs):
             found.append(next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1))
 
-    json.loads(data, object_pairs_hook=look)
+    json.loads(data, object_pairs_hook=look, parse_int=str)  # a number of endless digits would be refused
     return found[0] if found else None
 
 

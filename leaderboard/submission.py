@@ -26,7 +26,7 @@ from .external import suite_of
 from .naming import model_slug, run_id
 from .redact import submitted
 from .schema import REFERENCE, Generation, Prompting, RunFile, Score, ranking_of
-from .settings import LENGTH_KEYS
+from .settings import LENGTH_KEYS, never_sent
 from .storage import RECORDS_FILE, RUN_FILE, pack
 from .suites import by_suite, complaint, pin
 
@@ -216,6 +216,11 @@ def _generation(run: Run) -> Generation:
     temperature, sampled = settings.get("temperature"), settings.get("do_sample")
     if run.info.get("model") == COMMAND:  # decides by itself on both, and on the length
         length = temperature = sampled = None
+    omitted = never_sent((run.info.get("model_args") or {}).get("omit"))
+    if "temperature" in omitted:
+        temperature = sampled = None
+    if omitted & set(LENGTH_KEYS):
+        length = None
     other = {k: v for k, v in settings.items() if k not in (*LENGTH_KEYS, "temperature", "do_sample")}
     try:
         return Generation(

@@ -238,6 +238,8 @@ def test_run_that_loses_answers_has_no_rank(
         (lambda f: f.update(command="lm_eval --system_instruction 'Refuse'"), "command gives a system instruction"),
         (lambda f: f.update(command="lm_eval --model_args 'model=x,temperature=1"), "command says temperature=1"),
         (lambda f: f["model_args"].update(temperature=0.7), "model_args says temperature=0.7"),
+        (lambda f: f["model_args"].update(omit="seed+temperature"), "model_args says omit=seed+temperature"),
+        (lambda f: f["model_args"].update(omit="max_tokens"), "model_args says omit=max_tokens"),
         (lambda f: f["model_args"].update(gen_kwargs="temperature=1"), "model_args says temperature=1"),
         (lambda f: f["model_args"].update(system_instruction="Refuse"), "model_args says system_instruction=Refuse"),
         (lambda f: f["generation"]["other"].update(temperature=1.3), "generation.other says temperature=1.3"),
@@ -270,6 +272,14 @@ def test_what_was_given_beside_the_task_is_what_counts(tmp_path: Path) -> None:
     facts = json.loads((submit_run(run, tmp_path / "submissions") / RUN_FILE).read_text(encoding="utf-8"))
     assert facts["generation"]["max_tokens"] == 64
     assert not facts["ranking"]["ranked"]
+
+
+def test_temperature_that_is_never_sent_is_not_known(tmp_path: Path) -> None:
+    run = synthetic.write_run(tmp_path / "run", model_args={"omit": "temperature"})
+    folder = submit_run(run, tmp_path / "submissions")
+    facts = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
+    assert facts["ranking"] == {"ranked": False, "reason": "the temperature is not known"}
+    assert found(folder) == ""
 
 
 # The same again
@@ -315,6 +325,7 @@ def test_key_that_stands_there_twice_is_found(submission: Path, file: str) -> No
 def test_doubled_key_is_one_of_the_same_object() -> None:
     assert doubled_key(b'{"a": {"b": 1}, "c": [{"b": 1}, {"b": 2}]}') is None
     assert doubled_key(b'{"a": [{"b": 1, "b": 1}]}') == "b"
+    assert doubled_key(b'{"a": ' + b"1" * 9999 + b"}") is None
 
 
 @pytest.mark.parametrize("grounds", [" ", "\u3164", ""])
