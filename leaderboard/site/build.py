@@ -19,7 +19,8 @@ from refusalatlas.errors import AtlasError
 from refusalatlas.files import dumps
 from refusalatlas.languages import load_languages
 from refusalatlas.stats.intervals import MIN_CLUSTERS
-from refusalatlas.validation import LEAST_KAPPA, LEAST_POSITIVE, MIN_LABELS
+from refusalatlas.stats.judge_error import MIN_LABELS
+from refusalatlas.validation import LEAST_KAPPA, LEAST_POSITIVE
 
 from . import answered, comparing, facets, heat, places, runs, views
 from .dated import dated_pages
