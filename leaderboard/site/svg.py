@@ -217,7 +217,7 @@ def _labels(points: Sequence[Point], frame: _Frame) -> list[Markup]:
     taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in marks]
     labels: list[Markup] = []
     for point in sorted(points, key=lambda p: (p.shape == "reference", p.label)):
-        text = _fitted(point.label, 6.6 * frame.letters)
+        text = _fitted(point.label, frame.letters)
         width = sum(_advance(letter) for letter in text) + 4
         x, y = frame.place(point)
         for dx, dy, anchor in (
@@ -246,11 +246,12 @@ def _advance(letter: str) -> float:
     return 12.0 if letter in "WM@%mw" or unicodedata.east_asian_width(letter) in "WF" else 6.6
 
 
-def _fitted(name: str, room: float) -> str:
-    """Return a name, cut off where there is no room for more of it."""
-    if sum(_advance(letter) for letter in name) <= room:
+def _fitted(name: str, letters: int) -> str:
+    """Return a name, cut off where it has more letters than common ones have room, or wider ones."""
+    room = 6.6 * letters
+    if len(name) <= letters and sum(_advance(letter) for letter in name) <= room:
         return name
-    ends = itertools.accumulate(_advance(letter) for letter in name)
+    ends = itertools.accumulate(_advance(letter) for letter in name[: letters - 1])
     return f"{name[: sum(end <= room - 12 for end in ends)]}…"
 
 
