@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +75,12 @@ def test_pack_that_others_installed_is_looked_at_too(packmaker: Any) -> None:
     assert "3 of 80" in done.stdout
 
 
-def test_folder_above_the_data_is_looked_into(copy: Any) -> None:
+def test_folder_above_the_data_is_looked_into(copy: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     """`new-language --pack breton` puts the data into breton/refusalatlas_br."""
     copy.edit("pairs.jsonl", 3, reviewer="none")
-    done = lint(copy.root.parent)
+    above = tmp_path_factory.mktemp("breton")
+    shutil.copytree(copy.root, above / "refusalatlas_br")
+    done = lint(above)
     assert done.exit_code == 3
     assert "pairs.jsonl:3: provenance" in done.stdout
     assert done.stderr.startswith("1 language, 1 finding\n")
