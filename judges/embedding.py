@@ -215,8 +215,7 @@ class _Scores:
     def of(self, windows: Mapping[str, str]) -> dict[str, NDArray[np.float64]]:
         """Return the scores of answers, of which `windows` has what is embedded.
 
-        Each is encoded by itself, for among others its last digits depend on them. Of real answers that takes no
-        longer, of very short ones up to three times as long.
+        Each is encoded by itself, for among others its last digits depend on them.
         """
         found = {response: self.known[response] for response in windows if response in self.known}
         new = [response for response in windows if response not in found]

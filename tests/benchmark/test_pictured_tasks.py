@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from refusalatlas.places import items_in
-from refusalatlas.runs import load_run
+from refusalatlas.runs import Run, load_run
 from refusalatlas.scenes import seed_targets
 
 pytest.importorskip("PIL")
@@ -63,22 +63,26 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def asked(evaluate: Callable[..., Any], model: Path, task: str, folder: Path, **settings: int) -> Run:
+    """Return the run of a vision-language model through lm_eval's own backend."""
+    evaluate(
+        "hf-multimodal",
+        [task],
+        folder,
+        model_args=f"pretrained={model},dtype=float32,convert_img_format=False",
+        device="cpu",
+        gen_kwargs="max_gen_toks=8",
+        apply_chat_template=True,
+        **settings,
+    )
+    return load_run(folder)
+
+
 @pytest.mark.torch
 def test_a_vision_language_model_runs_through_hf_multimodal(
     tiny_model: Path, evaluate: Callable[..., Any], tmp_path: Path
 ) -> None:
-    evaluate(
-        "hf-multimodal",
-        [TASKS[1]],
-        tmp_path,
-        model_args=f"pretrained={tiny_model},dtype=float32,convert_img_format=False",
-        device="cpu",
-        batch_size=4,
-        limit=8,
-        gen_kwargs="max_gen_toks=8",
-        apply_chat_template=True,
-    )
-    run = load_run(tmp_path)
+    run = asked(evaluate, tiny_model, TASKS[1], tmp_path, batch_size=4, limit=8)
     assert len(run.records) == 8
     assert {record.variant for record in run.records} == {"picture_point"}
     assert all(len(answers) == 1 for answers in run.responses.values())
@@ -86,18 +90,7 @@ def test_a_vision_language_model_runs_through_hf_multimodal(
 
 @pytest.mark.torch
 def test_it_is_shown_one_thing_too(tiny_model: Path, evaluate: Callable[..., Any], tmp_path: Path) -> None:
-    evaluate(
-        "hf-multimodal",
-        [APAC],
-        tmp_path,
-        model_args=f"pretrained={tiny_model},dtype=float32,convert_img_format=False",
-        device="cpu",
-        batch_size=2,
-        limit=4,
-        gen_kwargs="max_gen_toks=8",
-        apply_chat_template=True,
-    )
-    run = load_run(tmp_path)
+    run = asked(evaluate, tiny_model, APAC, tmp_path, batch_size=2, limit=4)
     assert {(record.track, record.locale, record.variant) for record in run.records} == {
         ("apacpictures", "en-SG", "picture")
     }
