@@ -65,9 +65,11 @@ def test_groups_and_reasons_are_kept(files: dict[str, bytes], taken: SnapshotFil
 
 
 def test_page_is_there_in_every_language_and_says_its_day(files: dict[str, bytes]) -> None:
-    assert "As it stood on 2026-11-30" in files[PAGE].decode()
+    assert "<title>As it stood on 2026-11-30 · Refusal Atlas</title>" in files[PAGE].decode()
     assert "État au 2026-11-30" in files[f"fr/{PAGE}"].decode()
-    assert 'dir="rtl"' in files[f"ar/{PAGE}"].decode()
+    arabic = files[f"ar/{PAGE}"].decode()
+    assert 'dir="rtl"' in arabic
+    assert '<h1>كما كانت في <bdi dir="ltr">2026-11-30</bdi></h1>' in arabic
 
 
 def test_names_lead_to_models_that_are_still_there(files: dict[str, bytes], taken: SnapshotFile, atlas: Atlas) -> None:
