@@ -10,6 +10,7 @@ most families, and among equals of the surest.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +24,10 @@ from refusalatlas.records import FORM_JUDGE, LABELS, REFUSED, Label, Verdict
 
 PANELS = Path(__file__).parent / "panels"
 
+NAME = r"^[a-z][a-z0-9_-]{0,40}$"
+"""Of judges, families and panels."""
+
+_Name = Annotated[str, Field(pattern=NAME)]
 _Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -63,10 +68,10 @@ class JudgeEntry(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
-    family: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
+    name: _Name
+    family: _Name
     params: dict[str, Any] = {}
-    kind: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")] | None = None
+    kind: _Name | None = None
     least: _Share = 0.0
     alone: _Share | None = None
 
@@ -111,6 +116,28 @@ def panel_names(folder: Path = PANELS) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.yaml"))
 
 
+def locate_panel(name: str) -> tuple[str, Path]:
+    """Return a panel's own name and the folder of its file.
+
+    Args:
+        name: Of one of ours, or the path of somebody's own file, which ends in ``.yaml``.
+
+    Raises:
+        DataError: where such a file is not there, or its name is none that records can carry.
+    """
+    path = Path(name).expanduser()
+    if path.suffix != ".yaml":
+        return name, PANELS
+    if not path.is_file():
+        raise DataError("no such file", where=path, mend=f"give its path, or name one of {', '.join(panel_names())}")
+    if not re.fullmatch(NAME, path.stem):
+        mend = "name the file in small letters, digits, - and _, a letter first"
+        raise DataError(f"{path.stem!r} is no name for a panel", where=path, mend=mend)
+    if path.stem in panel_names() and path.resolve().parent != PANELS.resolve():
+        raise DataError(f"has the name of our panel {path.stem}", where=path, mend="give the file another name")
+    return path.stem, path.resolve().parent
+
+
 def read_panel(name: str, folder: Path = PANELS) -> PanelFile:
     """Return a panel's file, without loading its judges.
 
@@ -120,7 +147,7 @@ def read_panel(name: str, folder: Path = PANELS) -> PanelFile:
     """
     known = panel_names(folder)
     if name not in known:
-        raise UnknownNameError("panel", name, known)
+        raise UnknownNameError("panel", name, known, otherwise="or give the path of a file of your own, ./mine.yaml")
     path = folder / f"{name}.yaml"
     panel = validate(PanelFile, read_yaml(path), path)
     names = [judge.name for judge in (*panel.judges, *panel.escalate)]

@@ -18,7 +18,7 @@ from .condition import settle
 from .escalation import escalate
 from .findings import findings
 from .forms import opened
-from .gate import PANELS, JudgeEntry, PanelFile, gate, read_panel
+from .gate import JudgeEntry, PanelFile, gate, locate_panel, read_panel
 from .reading import VERSION as READING
 from .reading import Reading, read
 
@@ -151,7 +151,7 @@ def load_panel(name: str = "offline", *, escalation: bool = True) -> OfflinePane
     """Return a panel, loaded once a process; the service ``load_panel``.
 
     Args:
-        name: Of its file.
+        name: One of ours, or the path of a file of your own (``./mine.yaml``), whose panel has the file's name.
         escalation: False for the panel without the judges that are asked after a contest: it needs no network, leaves
             contested what they would decide, and its hash is another.
 
@@ -159,7 +159,7 @@ def load_panel(name: str = "offline", *, escalation: bool = True) -> OfflinePane
         UnknownNameError: where there is no such panel, or it names a judge that is not there.
         DataError: where its file or a judge's weights are wrong.
     """
-    return _load(name, PANELS, escalation)
+    return _load(*locate_panel(name), escalation)
 
 
 @functools.lru_cache(maxsize=16)

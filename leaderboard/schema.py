@@ -134,9 +134,9 @@ class Suite(_Strict):
 
 
 class PanelId(_Strict):
-    """The panel that decided."""
+    """The panel that decided; its name is never the path of a file."""
 
-    name: _Word
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
     sha256: _Sha256
 
 

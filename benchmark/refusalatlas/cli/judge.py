@@ -30,7 +30,12 @@ BATCH = 1024
     type=click.Path(path_type=Path),
     help="File for the decisions (default: standard output); a folder with --engine ray.",
 )
-@click.option("--panel", "panel_name", default=None, help="Name of a panel (default: offline, or REFUSALATLAS_PANEL).")
+@click.option(
+    "--panel",
+    "panel_name",
+    default=None,
+    help="A panel, or the YAML file of your own (default: offline, or REFUSALATLAS_PANEL).",
+)
 @click.option(
     "--write-run",
     type=click.Path(path_type=Path),
@@ -136,6 +141,8 @@ def _judge_on_ray(
 
     if write_run is not None and write_run.exists():  # better known before hours of judging
         raise AtlasError("is there already", where=write_run, mend="name a new folder")
+    if name.endswith(".yaml"):
+        name = str(Path(name).expanduser().resolve())  # workers may stand in another folder
     cluster, part_lines = Cluster(options["--address"], options["--workers"]), options["--part-lines"]
     with _parts_bar() as bar:
         watcher = Watcher(bar, functools.partial(click.echo, err=True))

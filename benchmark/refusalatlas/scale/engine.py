@@ -7,6 +7,7 @@ second start finds finished it leaves alone.
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -71,7 +72,7 @@ def judge_files(
     Args:
         sources: See `make_plan`. All machines must see them, and the folder, under the same names.
         folder: New, or begun with the same panel and input.
-        name: Of the panel.
+        name: Of the panel, or the path of its file, which all machines must see too.
         load: Loads a panel by its name, here and in the workers; the service ``load_panel``.
         cluster: Where; a cluster started here by default.
         part_lines: Lines of a part (`PART_LINES`); of a folder that was begun, what it was begun with.
@@ -92,7 +93,7 @@ def judge_files(
     left = missing(folder, manifest)
     if left:
         clear_leftovers(folder)
-        job = Job(str(folder.resolve()), manifest.job(), panel, load)
+        job = Job(str(folder.resolve()), manifest.job(), panel, functools.partial(load, name))
         with _started(ray, cluster or Cluster()) as workers:
             _work(ray, job, [plan.parts[i] for i in left], min(workers, len(left)), watcher or Watcher())
     return finish(folder, manifest)

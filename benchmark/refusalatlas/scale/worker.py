@@ -40,13 +40,13 @@ class Job:
         folder: Where the parts go, absolute.
         digest: Of the work; see `Manifest.job`.
         panel: ``<name>@<sha256>`` of the panel that the one who started the work has.
-        load: Loads the panel of that name.
+        load: Loads the panel.
     """
 
     folder: str
     digest: str
     panel: str
-    load: Callable[[str], Panel]
+    load: Callable[[], Panel]
 
 
 def part_row(part: Part) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Worker:
 
     @functools.cached_property
     def _panel(self) -> Panel:
-        panel = self._job.load(self._job.panel.partition("@")[0])
+        panel = self._job.load()
         if panel_id(panel) != self._job.panel:
             mend = "install the same release, extras and plug-ins on every machine"
             what = f"has another panel ({panel.sha256[:12]}) than the machine that started the work"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ def test_folder_gives_its_decisions_and_no_others(
     plan = make_plan([str(source)], 3)
     manifest = begin(folder, panel_id(panel), plan, 3)
     rows = [part_row(part) for part in plan.parts]
-    worker = Worker(Job(str(folder), manifest.job(), panel_id(panel), light))
+    worker = Worker(Job(str(folder), manifest.job(), panel_id(panel), functools.partial(light, "light")))
     worker({name: np.array([row[name] for row in rows]) for name in rows[0]})
     decided, exchanges = DecidedPanel(folder, finish(folder, manifest)), list(read_exchanges(str(source)))
     assert panel_id(decided) == panel_id(panel)

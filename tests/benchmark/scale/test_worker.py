@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -66,7 +67,7 @@ def test_worker_writes_what_judging_in_process_gives(
     source, panel = write_lines("in.jsonl", answers[:40]), light("light")
     out = tmp_path / "out"
     out.mkdir()
-    done = work(Worker(Job(str(out), "d", panel_id(panel), light)), source, 15)
+    done = work(Worker(Job(str(out), "d", panel_id(panel), functools.partial(light, "light"))), source, 15)
     assert done == {"index": [0, 1, 2], "rows": [15, 15, 10], "error": [""] * 3, "warnings": [""] * 3}
     exchanges = list(read_exchanges(str(source)))
     expected = [(e.id, d.to_json()) for e, d in zip(exchanges, panel.judge(exchanges), strict=True)]
@@ -78,9 +79,9 @@ def test_panel_is_loaded_once_and_finished_parts_are_left_alone(
 ) -> None:
     loaded = []
 
-    def load(name: str) -> Panel:
-        loaded.append(name)
-        return light(name)
+    def load() -> Panel:
+        loaded.append("light")
+        return light("light")
 
     source, job = write_lines("in.jsonl", answers[:9]), Job(str(tmp_path), "d", panel_id(light("light")), load)
     worker = Worker(job)
@@ -96,7 +97,7 @@ def test_panel_is_loaded_once_and_finished_parts_are_left_alone(
 def test_other_panel_on_a_worker_is_one_line(
     tmp_path: Path, light: Load, answers: list[dict[str, Any]], write_lines: Callable[..., Path]
 ) -> None:
-    job = Job(str(tmp_path), "d", panel_id(light("lighter")), lambda name: light("light"))
+    job = Job(str(tmp_path), "d", panel_id(light("lighter")), lambda: light("light"))
     (error,) = work(Worker(job), write_lines("in.jsonl", answers[:2]))["error"]
     assert "has another panel" in error
     assert "install the same release" in error
@@ -107,7 +108,7 @@ def test_wrong_line_comes_back_as_one(
     tmp_path: Path, light: Load, answers: list[dict[str, Any]], write_lines: Callable[..., Path]
 ) -> None:
     source = write_lines("in.jsonl", [*answers[:3], {"id": 1}])
-    done = work(Worker(Job(str(tmp_path), "d", panel_id(light("light")), light)), source, 2)
+    done = work(Worker(Job(str(tmp_path), "d", panel_id(light("light")), functools.partial(light, "light"))), source, 2)
     assert done["rows"] == [2, 0]
     assert done["error"][0] == ""
     assert "in.jsonl:4: " in done["error"][1]
@@ -117,7 +118,7 @@ def test_part_over_which_workers_keep_dying_is_given_up(
     tmp_path: Path, light: Load, answers: list[dict[str, Any]], write_lines: Callable[..., Path]
 ) -> None:
     source = write_lines("in.jsonl", answers[:4])
-    worker = Worker(Job(str(tmp_path), "d", panel_id(light("light")), light))
+    worker = Worker(Job(str(tmp_path), "d", panel_id(light("light")), functools.partial(light, "light")))
     for number in range(MOST_DEATHS):
         (tmp_path / f".part-000001.parquet.host.{number}").touch()
     done = work(worker, source, 2)
@@ -136,6 +137,6 @@ def test_warnings_of_judges_come_back_with_the_part(
             return super().judge(exchanges)
 
     panel = Warns(light("light"))
-    job = Job(str(tmp_path), "d", "light@0", lambda name: panel)  # type: ignore[arg-type, return-value]
+    job = Job(str(tmp_path), "d", "light@0", lambda: panel)  # type: ignore[arg-type, return-value]
     done = work(Worker(job), write_lines("in.jsonl", answers[:4]), 2)
     assert done["warnings"] == ["judge x failed and abstains"] * 2
