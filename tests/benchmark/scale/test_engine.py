@@ -148,6 +148,20 @@ def test_command_gives_the_lines_and_the_run_of_the_command_in_process(
     assert str(third.exception) == f"{new}: is there already; name a new folder"
 
 
+def test_panel_of_ones_own_reaches_workers_that_stand_elsewhere(
+    cluster: Any, tmp_path: Path, answers: list[Row], write_lines: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_lines("in.jsonl", answers[:6])
+    text = "description: phrases alone\njudges: [{name: rules, family: rules}]\n"
+    (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    plain = CliRunner().invoke(cli, ["judge", "in.jsonl", "--panel", "mine.yaml"])
+    ray = ["--engine", "ray", "--workers", "1", "--output", "parts", "--format", "json"]
+    spread = CliRunner().invoke(cli, ["judge", "in.jsonl", "--panel", "mine.yaml", *ray])
+    assert (spread.exit_code, spread.stdout) == (0, plain.stdout)
+    assert len(plain.stdout.splitlines()) == 6
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     """Return the files of a folder."""
     return {path.name: path.read_bytes() for path in folder.iterdir()}
