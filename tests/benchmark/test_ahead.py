@@ -81,6 +81,18 @@ def until(true: Callable[[], bool]) -> None:
     assert true()
 
 
+def test_a_log_is_told_how_far_a_run_is_and_not_at_every_answer(
+    desk: _Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scorer(Counting(), monkeypatch)
+    Model().generate_until(requests(DOCS))
+    told = capsys.readouterr().err
+    assert f"Asking: 100%|██████████| {len(DOCS)}/{len(DOCS)}" in told
+    assert told.count("Asking") == 2, "at the start and at the end of a run of less than a minute"
+    Model().generate_until(requests(DOCS), disable_tqdm=True)
+    assert "Asking" not in capsys.readouterr().err
+
+
 def test_what_was_judged_ahead_is_not_judged_again(desk: _Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     panel = Counting()
     judge = scorer(panel, monkeypatch)
@@ -128,7 +140,7 @@ def test_a_panel_that_fails_ahead_is_reported_by_the_scorer(
     desk: _Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     judge = scorer(Failing(), monkeypatch)
-    answers = Model().generate_until(requests(DOCS))
+    answers = Model().generate_until(requests(DOCS), disable_tqdm=True)
     assert capsys.readouterr().err == ""
     [[entry], *_] = judge.apply([[answer] for answer in answers], DOCS)
     assert (entry["panel"], entry["decision"]["contested"]) == ("none@", True)

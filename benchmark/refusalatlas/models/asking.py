@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -55,7 +56,7 @@ class AskingModel(MessageModel):
 
         Args:
             requests: lm_eval's instances; one that stands there several times is a repeat.
-            disable_tqdm: Whether to show no progress bar; none is shown where stderr is not a terminal.
+            disable_tqdm: Whether to show no progress. In a terminal it is a bar; in a log it is told once a minute.
 
         Raises:
             AtlasError: where no request can succeed, for instance for a wrong key or address.
@@ -140,7 +141,10 @@ def _judging() -> Iterator[Callable[[Mapping[str, Any], Answer], None]]:
 def _progress(total: int, initial: int, disable: bool) -> Any:
     from tqdm import tqdm
 
-    return tqdm(total=total, initial=initial, desc="Asking", unit="req", disable=True if disable else None)
+    every = 0.1 if sys.stderr.isatty() else 60.0  # a log of hours would else be a hundred thousand lines of bars
+    return tqdm(
+        total=total, initial=initial, desc="Asking", unit="req", mininterval=every, maxinterval=every, disable=disable
+    )
 
 
 def _report(answers: Sequence[Answer]) -> None:
