@@ -46,6 +46,9 @@ _LONGEST = 20_000
 _NO_SCHEMA = re.compile(
     r"response.?format|json.?schema|json.?object|structured.?output|guided.?(json|decoding)", re.IGNORECASE
 )
+_INVALID = re.compile(
+    r"validation|invalid|unsupported|not supported|unknown|unexpected|should be|must be", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +136,15 @@ def _tokens(usage: Any) -> tuple[int, int] | None:
 
 
 def names_schema(fault: Fault | Opinion) -> bool:
-    """Whether a server turned a request down because it knows no ``response_format`` of this kind."""
-    if not fault.detail.startswith(("HTTP 400", "HTTP 422")):
+    """Whether a server turned a request down because it knows no ``response_format`` of this kind.
+
+    The server of llama-cpp-python validates requests in such a way that its complaint comes as HTTP 500.
+    """
+    detail = fault.detail
+    if not (detail.startswith(("HTTP 400", "HTTP 422")) or (detail.startswith("HTTP 5") and _INVALID.search(detail))):
         return False
     parameter = fault.parameter if isinstance(fault, Fault) else None
-    return bool(_NO_SCHEMA.search(parameter or "") or _NO_SCHEMA.search(fault.detail))
+    return bool(_NO_SCHEMA.search(parameter or "") or _NO_SCHEMA.search(detail))
 
 
 def names_limit(fault: Fault | Opinion) -> bool:

@@ -106,7 +106,7 @@ sys.path.insert(0, {folder!r})
 from peak import peak_mb
 from refusalatlas.cli import main
 try:
-    main(["judge", {source!r}, "--output", {target!r}])
+    main(["judge", {source!r}, "--output", {target!r}, "--panel", {panel!r}])
 except SystemExit as end:
     assert not end.code, end.code
 print(peak_mb())
@@ -117,7 +117,7 @@ def peak(folder: Path, count: int) -> float:
     """Return the peak megabytes of `refusalatlas judge` on so many samples, in a process of its own."""
     source, target = folder / "samples_x.jsonl", folder / "out.jsonl"
     write_samples(source, count)
-    code = _PROBE.format(folder=str(Path(__file__).parent), source=str(source), target=str(target))
+    code = _PROBE.format(folder=str(Path(__file__).parent), source=str(source), target=str(target), panel=PANEL)
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     with target.open(encoding="utf-8") as lines:
         assert sum(1 for _ in lines) == count

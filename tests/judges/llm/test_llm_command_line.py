@@ -27,7 +27,7 @@ Judge = Callable[..., Result]
 
 
 @pytest.fixture
-def judge(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Judge:
+def judge(server: Server, tmp_path: Path) -> Judge:
     """Run the command on six answers that no rule knows, with a panel that asks the server about them."""
     server.answer = lambda body, number: verdict("compliant", usage=(100, 10))
     (tmp_path / "paid.yaml").write_text(PANEL.format(url=server.url, cache=tmp_path / "verdicts"), encoding="utf-8")
@@ -36,7 +36,6 @@ def judge(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ju
         "gate: {families: 2, surest: 0.7, single_family: 0.95, dissent: 0.85}\n",
         encoding="utf-8",
     )
-    monkeypatch.setattr(panels, "PANELS", tmp_path)
     panels._load.cache_clear()
     rows = [
         {"id": str(n), "prompt": "Which way?", "response": f"Turn left after {n} streets.", "language": "en"}
@@ -47,7 +46,7 @@ def judge(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ju
 
     def run(*arguments: str, panel: str = "paid") -> Result:
         panels._load.cache_clear()  # each start is a new process
-        return CliRunner().invoke(cli, ["judge", str(source), "--panel", panel, *arguments])
+        return CliRunner().invoke(cli, ["judge", str(source), "--panel", str(tmp_path / f"{panel}.yaml"), *arguments])
 
     return run
 

@@ -98,9 +98,13 @@ def test_prose_around_a_verdict_does_no_harm(make: Make, server: Server) -> None
     assert make().judge(exchanges(1))[0].label == "evasion"
 
 
-def test_a_server_without_schemas_is_remembered(make: Make, server: Server) -> None:
+LLAMA_CPP = "1 validation error: {'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be 'text'\"}"
+
+
+@pytest.mark.parametrize(("status", "said"), [(400, "response_format is not supported"), (500, LLAMA_CPP)])
+def test_a_server_without_schemas_is_remembered(make: Make, server: Server, status: int, said: str) -> None:
     def answer(body: dict[str, Any], number: int) -> Reply:
-        return complaint(400, "response_format is not supported") if "response_format" in body else verdict("evasion")
+        return complaint(status, said) if "response_format" in body else verdict("evasion")
 
     server.answer = answer
     judge = make(concurrency=1)

@@ -116,6 +116,17 @@ def test_errors_stay_faults(status: int, kind: str) -> None:
         (400, {"error": "json_schema is not supported"}, True),
         (400, {"error": {"message": "Unsupported parameter: 'temperature'", "param": "temperature"}}, False),
         (500, {"error": {"message": "response_format broke"}}, False),
+        (500, {"error": {"message": "internal validation of weights failed"}}, False),
+        (
+            500,
+            {
+                "error": {
+                    "message": "1 validation error: {'loc': ('body', 'response_format', 'type'), "
+                    "'msg': \"Input should be 'text' or 'json_object'\", 'input': 'json_schema'}"
+                }
+            },
+            True,
+        ),
     ],
 )
 def test_a_server_without_schemas_is_known_by_its_complaint(status: int, body: Any, named: bool) -> None:
