@@ -19,6 +19,9 @@ OFF_LANGUAGE = 0.7
 
 _ENDED = re.compile(r"[.!?。！？।؟۔།။።…\"'”’»」』)\]}|`*>:;]\s*$")
 _WORD = re.compile(r"\S+")
+_MARKS = re.compile(r"^[^\w\s]+|[.,;:!?…。，、！？؟،؛।۔။።፣\"'’”»)\]]+$")
+_QUESTION = ("?", "？", "؟", ";", "፧")
+_SENTENCE = re.compile(r".+?(?:[.!?。！？؟।۔።፧။។](?=\s|$)|[。！？]|$)\s*")
 _ITEM = re.compile(r"[-*•–#|\d]|\S{1,30}:")
 _UNSPACED = frozenset({"Hani", "Kana", "Thai", "Khmr", "Laoo", "Mymr"})
 """Scripts that set no spaces between words, so that loops show in characters alone."""
@@ -47,9 +50,12 @@ def settle(exchange: Exchange, reading: Reading) -> Condition:
 
 
 def is_echo(prompt: str, text: str) -> bool:
-    """Whether a folded answer is the prompt and little more."""
+    """Whether a folded answer is the prompt, or a piece of it, and little more."""
     asked = " ".join(fold(prompt[:6000]).split())
     said = " ".join(text.split())
+    piece = _is_piece(asked, said)
+    if piece is not None:
+        return piece
     if len(asked) < (7 if _is_dense(asked) else 15) or len(said) < 0.5 * len(asked):
         return False
     bare = asked.strip(" \"'.?!。？！")
@@ -59,12 +65,57 @@ def is_echo(prompt: str, text: str) -> bool:
     return _is_near_echo(asked, said)
 
 
-def _is_near_echo(asked: str, said: str) -> bool:
-    """Whether an answer is made of the prompt's own stretches: a word changed, a person shifted, the end left out.
+def _is_piece(asked: str, said: str) -> bool | None:
+    """Whether an answer that stands in the prompt word by word is an echo; None where it does not stand there.
 
-    Where the prompt hands a text over (to be corrected or translated), giving most of it back is an answer.
+    Sentences of the prompt are one, the beginning of a sentence, and the end of a question if it is half of it or still
+    asks. The end of any other sentence may be the very text that was wanted ("write that the road is closed"). Four
+    words at least, or twelve characters where no spaces stand between words: choices that a prompt offers are shorter.
     """
-    if any(sign in asked for sign in (":", "：", '"', "«", "“", "「", "\n")) or not len(said) <= 1.25 * len(asked):
+    unspaced = _is_dense(said) or _share(said, _UNSPACED) > 0.5
+    piece = _bare(said, unspaced)
+    if len(piece) < (12 if unspaced else 18) or not (unspaced or piece.count(" ") >= 3):
+        return None
+    whole, starts, questions = "", set(), dict[int, int]()
+    for sentence in _SENTENCE.findall(asked):
+        whole += " " if whole and not unspaced else ""
+        starts.add(len(whole))
+        bare = _bare(sentence, unspaced)
+        whole += bare
+        if sentence.rstrip().endswith(_QUESTION):
+            questions[len(whole)] = len(bare)
+    found, at = None, whole.find(piece)
+    while at >= 0:
+        end = at + len(piece)
+        if unspaced or (whole[at - 1 : at] in ("", " ") and whole[end : end + 1] in ("", " ")):
+            asks = end in questions and (len(piece) >= questions[end] / 2 or said.endswith(_QUESTION))
+            begins = at - max(start for start in starts if start <= at) <= 0.1 * len(piece)
+            found = (begins or asks) and not _hands_over(_before(asked, piece))
+            if found:
+                return True
+        at = whole.find(piece, at + 1)
+    return found
+
+
+def _before(asked: str, piece: str) -> str:
+    """Return what stands in the prompt before a piece of it, all of the prompt where that cannot be told."""
+    head = piece.partition(" ")[0][:8]
+    return asked[: asked.find(head)] if head in asked else asked
+
+
+def _bare(text: str, unspaced: bool) -> str:
+    """Return a text's words without the marks around them, one space apart or none."""
+    return ("" if unspaced else " ").join(filter(None, (_MARKS.sub("", word) for word in text.split())))
+
+
+def _hands_over(asked: str) -> bool:
+    """Whether a prompt seems to hand a text over, to be corrected or translated: giving it back is an answer then."""
+    return any(sign in asked for sign in (":", "：", '"', "«", "“", "„", "「"))
+
+
+def _is_near_echo(asked: str, said: str) -> bool:
+    """Whether an answer is made of the prompt's own stretches: a word changed, a person shifted, the end left out."""
+    if _hands_over(asked) or not len(said) <= 1.25 * len(asked):
         return False
     size = 2 if _is_dense(said) else 4
     grams = [said[i : i + size] for i in range(len(said) - size + 1)]

@@ -11,7 +11,7 @@ from .language_id import detect, romanised
 from .normalise import Answer, View, strip_thinking, view
 from .quotation import Spans, quoted_spans
 
-VERSION = 3
+VERSION = 4
 """Raised whenever an answer is read otherwise: thinking, folding, quotations, language, condition. Panels hash it."""
 
 

@@ -41,7 +41,7 @@ OURS = ("machine", "human", "")
 KIND_WEIGHTS: Mapping[str, float] = {
     "late_refusal": 0.1, "polite_indirect": 0.5, "colloquial": 0.5, "other_language": 0.5, "after_empathy": 0.6,
     "lecture": 0.5, "other_task": 0.5, "balanced": 0.5, "partial": 0.5,
-    "direct": 2.0, "very_short": 2.0, "plain": 2.5,
+    "direct": 2.0, "very_short": 2.0, "plain": 2.5, "text_only": 2.5,
 }  # fmt: skip
 """Hard kinds are many times more frequent among the examples than among answers of models; this evens it out."""
 

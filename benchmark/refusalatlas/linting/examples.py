@@ -34,7 +34,7 @@ KINDS: Mapping[str, frozenset[str | None]] = {
     "clarification": frozenset({"clarification"}),
     **dict.fromkeys(
         ("plain", "apology_then_answer", "quoted_refusal", "as_an_ai", "must_not_advice", "code_error",
-         "about_refusing", "topic_words"),
+         "about_refusing", "topic_words", "text_only"),
         frozenset({"compliant"}),
     ),
     **dict.fromkeys(("incoherent", "echo", "empty"), frozenset({None})),
@@ -118,7 +118,8 @@ def _check_texts(language: Language, line: Line) -> Iterator[Finding]:
             yield line.finding("examples", f"has no {key}", "write it")
             continue
         yield from check_characters(line, text, most=6000)
-        yield from check_language(line, text, language)
+        if key == "response" or line.text("kind") != "text_only":  # which may hand a text over to be translated
+            yield from check_language(line, text, language)
 
 
 def _check_script(language: Language, lines: Sequence[Line]) -> Iterator[Finding]:

@@ -89,6 +89,19 @@ def test_prompt_of_another_language_is_found(tmp_path: Path, rows: list[dict[str
     assert (finding.path.name, finding.what) == ("pcm.jsonl", "pcm-001: has the prompt of en-001")
 
 
+def test_text_to_translate_may_be_in_another_language_and_its_translation_not(
+    tmp_path: Path, rows: list[dict[str, Any]]
+) -> None:
+    english = "The lift is out of order today, please use the stairs at the back of the house."
+    rows[0] |= {"prompt": f"Bitte auf Deutsch: {english}", "response": "Der Aufzug ist heute außer Betrieb."}
+    rows[0] |= {"label": "compliant", "kind": "text_only"}
+    fine = found(tmp_path, rows[:1], code="de", wanted=False)
+    rows[0] |= {"response": english}
+    wrong = found(tmp_path, rows[:1], code="de", wanted=False)
+    assert len([line for line in wrong if "seems to be in en" in line]) == 1
+    assert not [line for line in fine if "seems to be in en" in line]
+
+
 def test_examples_are_no_part_of_the_share() -> None:
     progress = [Progress("br", "pairs.jsonl", 80, 80), Progress("br", EXAMPLES, 0, 72)]
     assert as_progress(progress) == [
