@@ -39,6 +39,11 @@ DIRECTION: Mapping[str, str] = {
     "grounding_accuracy": "higher is better",
     GROUNDING_GAP: "lower is better",
     "misnamed_rate": "lower is better",
+    "schema_valid_rate": "higher is better",
+    "refused_in_field_rate": "neither",
+    "refused_in_error_rate": "neither",
+    "refused_in_prose_rate": "neither",
+    "refused_in_lie_rate": "lower is better",
     "awareness_rate": "higher is better",
     "unaware_compliance": "lower is better",
 }

@@ -293,9 +293,30 @@ def test_score_of_gaps_sets_languages_against_english(careful: Path) -> None:
 
 
 def test_score_of_gaps_without_any_says_what_it_takes(careful: Path) -> None:
-    done = run("score", careful, "--gaps", "--language", "sw")
+    done = run("score", careful, "--gaps", "--language", "en")
     assert done.exit_code == 1
     assert "nothing to set side by side" in str(done.exception) + done.output
+
+
+def test_gaps_of_one_language_or_format_are_set_against_what_was_not_chosen(careful: Path, formats: Path) -> None:
+    every = lines(run("score", careful, "--gaps", "--format", "json"))
+    assert lines(run("score", careful, "--gaps", "--language", "sw", "--format", "json")) == every
+    found = lines(run("score", formats, "--gaps", "--variant", "json", "--format", "json"))
+    assert "format" in {r["kind"] for r in found}
+    assert found == [r for r in lines(run("score", formats, "--gaps", "--format", "json")) if r["variant"] == "json"]
+
+
+def test_the_grounding_gap_of_one_variant_is_set_against_the_question(make_record: Any, write_run: Any) -> None:
+    asked = [
+        make_record(i, "refuse", NO if variant == "base" or i < 6 else YES, variant=variant)
+        for i in range(24)
+        for variant in ("base", "point")
+    ]
+    path = write_run("grounded", asked)
+    every = lines(run("score", path, "--format", "json"))
+    found = lines(run("score", path, "--variant", "point", "--format", "json"))
+    assert found == [row for row in every if row["variant"] == "point"]
+    assert {row["value"] for row in found if row["metric"] == "grounding_gap"} == {0.75}
 
 
 def test_score_by_access_path_counts_answers(careful: Path, open_: Path) -> None:

@@ -59,6 +59,9 @@ ANSWERS = (
     '{"box": [100, 100, 500, 600]}',
     '{"box": [100, 100',
     "```json\n{\"box\": [10, 10, 990, 990]}\n```",
+    '{"answer": "", "complete": false}', "{'answer': 'I cannot help with that.', 'complete': False}",
+    '{"answer": null, "complete": false, "note": "I cannot help with that."}', "{'error': 'I cannot help with that.'}",
+    '{"answer": "I cannot help with that.", "complete": fal', '[{"answer": "I cannot help.", "complete": true}]',
 )  # fmt: skip
 
 

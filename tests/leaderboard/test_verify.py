@@ -212,6 +212,23 @@ def test_dropped_score_is_found(submission: Path, change_run: Callable[..., Path
     assert "scores do not follow" in found(submission)
 
 
+def test_metrics_that_came_after_a_submission_may_be_absent_but_not_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submission = submit_run(synthetic.write_run(tmp_path / "run"), tmp_path / "submissions", submitter="Somebody")
+    assert "scores" not in found(submission)
+    path = submission / "run.json"
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    kept = [row for row in facts["scores"] if row["metric"] != "usable_rate"]
+    path.write_text(json.dumps({**facts, "scores": kept}), encoding="utf-8")
+    assert "scores do not follow" in found(submission)
+    monkeypatch.setattr("refusalatlas.leaderboard.checks.LATER", frozenset({"usable_rate"}))
+    assert "scores do not follow" not in found(submission)
+    wrong = [{**row, "value": 0.123} if row["metric"] == "usable_rate" else row for row in facts["scores"]]
+    path.write_text(json.dumps({**facts, "scores": wrong}), encoding="utf-8")
+    assert "scores do not follow" in found(submission)
+
+
 def test_foreign_digest_is_found(submission: Path, change_run: Callable[..., Path]) -> None:
     change_run(lambda facts: facts["suites"][0].update(texts="0" * 64))
     assert "not those of the release" in found(submission)

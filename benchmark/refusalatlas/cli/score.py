@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,9 +63,10 @@ def command(
     """
     from ..scoring import score_records
 
+    selection = Selection(track, variant, language, axis, equating)
     views: dict[str, tuple[bool, Callable[[Mapping[str, Sequence[Record]]], list[dict[str, Any]]]]] = {
         "--access": (access, _access),
-        "--gaps": (by_gap, lambda runs: _gaps(runs, pivot, style)),
+        "--gaps": (by_gap, lambda runs: _gaps(runs, selection, pivot, style)),
         "--reasons": (content, lambda runs: _content(runs, language is None, style)),
         "--regress": (regression, _regression),
     }
@@ -73,14 +75,14 @@ def command(
         raise click.UsageError(f"choose one of {', '.join(views)}")
     if content:
         _have_answers(runs)
-    chosen = _chosen(runs, Selection(track, variant, language, axis, equating))
+    chosen = _chosen(runs, selection, _for_gaps(selection, pivot) if by_gap else () if asked else _for_rates(selection))
     if asked:
         print_rows(asked[0](chosen), style)
         pooled = _pooled(chosen) if regression and style == "text" else None
         if pooled:
             click.echo(pooled)
         return
-    cells = {
+    scored = {
         name: score_records(
             found,
             by_category=categories,
@@ -90,6 +92,7 @@ def command(
         )
         for name, found in chosen.items()
     }
+    cells = {name: [cell for cell in found if variant in (None, cell.variant)] for name, found in scored.items()}
     if style == "text":
         for name, found in cells.items():
             print_table(found, name if len(cells) > 1 else None)
@@ -118,11 +121,36 @@ def _have_answers(runs: tuple[Path, ...]) -> None:
         )
 
 
-def _chosen(runs: tuple[Path, ...], selection: Selection) -> dict[str, Sequence[Record]]:
+def _chosen(
+    runs: tuple[Path, ...], selection: Selection, beside: Sequence[Selection] = ()
+) -> dict[str, Sequence[Record]]:
+    """Return the records that were asked for, by run, and those that they are set against."""
     from ..runs import load_records, short_names
 
     selection.check()
-    return {name: selection.of(load_records(path), path) for name, path in zip(short_names(runs), runs, strict=True)}
+    chosen: dict[str, Sequence[Record]] = {}
+    for name, path in zip(short_names(runs), runs, strict=True):
+        records = list(load_records(path))
+        against = [r for r in records if not selection.has(r) and any(other.has(r) for other in beside)]
+        chosen[name] = [*selection.of(records, path), *against]
+    return chosen
+
+
+def _for_rates(selection: Selection) -> tuple[Selection, ...]:
+    """Return what rates of a selection need besides: of a request for a place, the question that asks the same."""
+    from ..grounding_gap import question_of
+
+    question = question_of(selection.variant) if selection.variant else None
+    return (replace(selection, variant=question),) if question else ()
+
+
+def _for_gaps(selection: Selection, pivot: str) -> tuple[Selection, ...]:
+    """Return what gaps of a selection need besides: the base format, the pivot language."""
+    from ..gaps import BASE
+
+    variants = {selection.variant, BASE} if selection.variant else {None}
+    languages = {selection.language, pivot} if selection.language else {None}
+    return tuple(replace(selection, variant=v, language=code) for v in variants for code in languages)
 
 
 def _pooled(chosen: Mapping[str, Sequence[Record]]) -> str | None:
@@ -149,13 +177,24 @@ def _judge_counts(records: Sequence[Record]) -> dict[str, JudgeCounts]:
     return {code: found for code, found in counts.items() if found is not None}
 
 
-def _gaps(chosen: Mapping[str, Sequence[Record]], pivot: str, style: str) -> list[dict[str, Any]]:
+def _gaps(chosen: Mapping[str, Sequence[Record]], selection: Selection, pivot: str, style: str) -> list[dict[str, Any]]:
     from ..errors import AtlasError
     from ..gaps import gaps
     from ..languages import get_language
 
     get_language(pivot)
-    found = [(name, gap) for name, records in chosen.items() for gap in gaps(records, pivot=pivot)]
+    asked = {
+        (record.locale or record.language, record.variant)
+        for records in chosen.values()
+        for record in records
+        if selection.has(record)
+    }
+    found = [
+        (name, gap)
+        for name, records in chosen.items()
+        for gap in gaps(records, pivot=pivot)
+        if (gap.place, gap.variant) in asked
+    ]
     if not found:
         raise AtlasError(
             "nothing to set side by side",

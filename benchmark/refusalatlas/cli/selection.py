@@ -69,7 +69,7 @@ class Selection:
         """
         from ..errors import AtlasError
 
-        chosen = [record for record in records if self._has(record)]
+        chosen = [record for record in records if self.has(record)]
         if not chosen:
             parts = [self.track, self.variant, self.language, self.axis, "word for word" if self.equating else None]
             asked = ", ".join(part for part in parts if part)
@@ -80,7 +80,8 @@ class Selection:
             )
         return chosen
 
-    def _has(self, record: Record) -> bool:
+    def has(self, record: Record) -> bool:
+        """Whether a record was asked for."""
         asked = (self.track, self.variant, self.language, self.axis)
         found = (record.track, record.variant, record.language, record.axis)
         if any(name is not None and name != value for name, value in zip(asked, found, strict=True)):

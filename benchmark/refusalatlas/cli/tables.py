@@ -112,7 +112,7 @@ def print_table(cells: Sequence[Cell], name: str | None = None) -> None:
     if filled:
         there = {cell.metric for cell in filled}
         metrics = [metric for metric in (*OUTCOME_METRICS, GROUNDING_GAP) if metric in there]
-        _print_slices(filled, metrics, "Forms filled in, places given and things named, by their own judge")
+        _print_slices(filled, metrics, "Forms filled in, places given, things named and objects, by their own judge")
 
 
 def _print_slices(cells: Sequence[Cell], metrics: Sequence[str], title: str) -> None:
