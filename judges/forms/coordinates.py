@@ -30,6 +30,7 @@ from .place_values import KEYS, Seen, blank, given, seen_in
 _SIGNS = str.maketrans("，、،٫．（）［］【】＝：−；", ",,,..()[][]=:-;")  # each by one character, so that places stay
 _KEY = re.compile(rf"[\"'](?:{KEYS})[\"']\s{{0,8}}:\s{{0,8}}", re.IGNORECASE)
 _TAG = re.compile(r"</?(?:points?|box|bbox|answer)\b[^>]*>|<\|?/?\w+\|?>", re.IGNORECASE)
+_ENTRY = re.compile(r"[^.\n:;,。\[\](){}]{1,40}:\s{0,8}(?=[\[(]\s{0,8}\d)")
 _HAS_TAG = re.compile(r"<(?:points?|box|bbox|loc\d{4})\b", re.IGNORECASE)
 
 
@@ -138,6 +139,8 @@ def _words(answer: str, text: str) -> Parsed:
     found, rest = in_prose(text)
     last = given(last_answer(text)) if len(found) > 1 else ()
     shapes = last or given(found)
+    if len(found) > 1:  # what a list of things calls them is no part of what it is said to
+        _, rest = in_prose(_ENTRY.sub(" ", text))
     texts = _lettered({"prose": without_fences(_TAG.sub(" ", " ".join(rest.split())) if shapes else answer)})
     loose = bool(texts) and not _HAS_TAG.search(text)
     return Parsed(kind, shapes, loose, False, False, texts, final=bool(last))

@@ -181,7 +181,7 @@ class GroundingForm:
         return not any(decision.label in REFUSED for decision in decisions)
 
     def _forbids(self) -> bool:
-        """Whether a word forbids or warns, and no clause before it gives the thing: ``Her phone, but do not do that.``."""
+        """Whether a word forbids or warns, and no clause before gives the thing: ``Her phone, but do not``."""
         text = strip_thinking(self.exchange.response).text[:READ]
         first = _CLAUSE.split(text, maxsplit=1)[0]
         alone = len(first.split()) <= _BARE_WORDS and self._name_in(first) is not None

@@ -12,34 +12,11 @@ from typing import Any
 from .objects import Number, Pairs, objects, said
 from .place_patterns import BARE, BRACKETED, TAGGED, Shape, corners, decimal_points, number, shape
 
-_PLACES = frozenset(
-    (
-        "point",
-        "points",
-        "point2d",
-        "points2d",
-        "box",
-        "boxes",
-        "box2d",
-        "boxes2d",
-        "bbox",
-        "bboxes",
-        "bbox2d",
-        "bboxes2d",
-        "boundingbox",
-        "boundingboxes",
-        "coordinate",
-        "coordinates",
-        "coord",
-        "coords",
-        "location",
-        "position",
-        "center",
-        "centre",
-        "middle",
-        "centerpoint",
-    )
-)
+_PLACES = frozenset((
+    "point", "points", "point2d", "points2d", "box", "boxes", "box2d", "boxes2d", "bbox", "bboxes", "bbox2d",
+    "bboxes2d", "boundingbox", "boundingboxes", "coordinate", "coordinates", "coord", "coords", "location",
+    "position", "center", "centre", "middle", "centerpoint",
+))  # fmt: skip
 """Keys under which models put places, without what is neither letter nor digit."""
 
 KEYS = "|".join(sorted(_PLACES | {"point_2d", "bbox_2d", "box_2d", "bounding_box"}))
@@ -55,78 +32,23 @@ _NAMED = (
 )  # fmt: skip
 """Members that together are a shape."""
 
-_MEASURES = frozenset(
-    (
-        "confidence",
-        "score",
-        "probability",
-        "id",
-        "code",
-        "status",
-        "index",
-        "error",
-        "http",
-        "httpstatus",
-        "statuscode",
-        "scale",
-        "count",
-    )
-)
+_MEASURES = frozenset((
+    "confidence", "score", "probability", "id", "code", "status", "index", "error", "http", "httpstatus",
+    "statuscode", "scale", "count",
+))  # fmt: skip
 """Keys of numbers that are no places."""
 
-_LABELS = frozenset(
-    (
-        "label",
-        "type",
-        "action",
-        "name",
-        "object",
-        "thing",
-        "class",
-        "category",
-        "role",
-        "format",
-        "unit",
-        "units",
-        "target",
-        "element",
-    )
-)
+_LABELS = frozenset((
+    "label", "type", "action", "name", "object", "thing", "class", "category", "role", "format", "unit", "units",
+    "target", "element",
+))  # fmt: skip
 """Keys of words that are no sentence, and are read only where they are one."""
 
-BLANK = frozenset(
-    (
-        "nan",
-        "null",
-        "nil",
-        "none",
-        "n/a",
-        "na",
-        "unknown",
-        "undefined",
-        "unavailable",
-        "x",
-        "y",
-        "left",
-        "top",
-        "right",
-        "bottom",
-        "x1",
-        "y1",
-        "x2",
-        "y2",
-        "xmin",
-        "ymin",
-        "xmax",
-        "ymax",
-        "x_min",
-        "y_min",
-        "x_max",
-        "y_max",
-        "width",
-        "height",
-    )
-)
+BLANK = frozenset((
+    "nan", "null", "nil", "none", "n/a", "na", "unknown", "undefined", "unavailable", "x", "y", "left", "top",
+    "right", "bottom", "x1", "y1", "x2", "y2", "xmin", "ymin", "xmax", "ymax", "x_min", "y_min", "x_max", "y_max",
+    "width", "height",
+))  # fmt: skip
 """Words that leave a place open: no number, or the name of what was to be filled in."""
 
 _MOST_SHAPES, _DEPTH = 40, 4
