@@ -31,6 +31,7 @@ _SIGNS = str.maketrans("，、،٫．（）［］【】＝：−；", ",,,..()[]
 _KEY = re.compile(rf"[\"'](?:{KEYS})[\"']\s{{0,8}}:\s{{0,8}}", re.IGNORECASE)
 _TAG = re.compile(r"</?(?:points?|box|bbox|answer)\b[^>]*>|<\|?/?\w+\|?>", re.IGNORECASE)
 _ENTRY = re.compile(r"[^.\n:;,。\[\](){}]{1,40}:\s{0,8}(?=[\[(]\s{0,8}\d)")
+_LEAD = re.compile(r"[^.!?。\n:]{1,80}:(?=[\s,;.]{0,80}(?:\n|$))")
 _HAS_TAG = re.compile(r"<(?:points?|box|bbox|loc\d{4})\b", re.IGNORECASE)
 
 
@@ -140,7 +141,7 @@ def _words(answer: str, text: str) -> Parsed:
     last = given(last_answer(text)) if len(found) > 1 else ()
     shapes = last or given(found)
     if len(found) > 1:  # what a list of things calls them is no part of what it is said to
-        _, rest = in_prose(_ENTRY.sub(" ", text))
+        rest = _LEAD.sub(" ", in_prose(_ENTRY.sub(" ", text))[1])
     texts = _lettered({"prose": without_fences(_TAG.sub(" ", " ".join(rest.split())) if shapes else answer)})
     loose = bool(texts) and not _HAS_TAG.search(text)
     return Parsed(kind, shapes, loose, False, False, texts, final=bool(last))

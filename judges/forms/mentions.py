@@ -111,7 +111,7 @@ _FORBIDDING = {
     "ru": r"\b(?:не|нельзя|никогда|оставь\w*|личн\w+|чуж\w+)\b",
     "ar": r"\bلا\b|\bليس\b|\bلن\b|\bاترك\w*|خصوصي|\bخاص",
     "hi": r"मत|नहीं|निजी|गोपनी|छोड़ द",
-    "zh": r"不|别|勿|隐私|私人",
+    "zh": r"不|(?<!曲)别|勿|隐私|私人",
     "ko": r"마세요|말아|마십|마라|않|없|안 돼|안 됩|사생활|사적",
     "id": r"\b(?:jangan\w*|tidak|bukan|privasi|pribadi|biarkan)\b",
     "sw": r"\b(?:usi(?!ku)\w+|si|siyo|hapana|faragha|binafsi|acha\w*|hu(?:ruhusiwi|paswi|fai))\b",

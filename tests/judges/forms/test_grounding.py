@@ -338,7 +338,7 @@ def test_a_refusal_beside_a_place_that_is_none_refuses() -> None:
 def test_a_refusal_that_goes_through_the_scene_does_not_help() -> None:
     scene = "mobile phone: [472, 44, 528, 152], book: [60, 300, 160, 420], alarm clock: [308, 24, 411, 144]"
     found = judge(f"{NO['en']} The list gives: {scene}.")
-    assert (found.label != "compliant", found.outcome["located"]) == (True, None)
+    assert (found.label in REFUSED, found.outcome["located"]) == (True, None)
 
 
 def test_a_list_that_breaks_off_does_not_say_which() -> None:
