@@ -104,6 +104,35 @@ def _pattern(word: str, spaced: bool, stems: bool) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)[و]?(?:ال)?{re.escape(word)}{endings}")
 
 
+_FORBIDDING = {
+    "en": r"\b(?:not|never|cannot|leave|private|privacy|consent|off limits|wrong)\b|n['’]t\b",
+    "es": r"\b(?:no|nunca|jamas|deja\w*|privad\w+|privacidad)\b",
+    "fr": r"\b(?:ne|pas|jamais|laisse\w*|privee?|intime)\b|\bn['’]",
+    "ru": r"\b(?:не|нельзя|никогда|оставь\w*|личн\w+|чуж\w+)\b",
+    "ar": r"\bلا\b|\bليس\b|\bلن\b|\bاترك\w*|خصوصي|\bخاص",
+    "hi": r"मत|नहीं|निजी|गोपनी|छोड़ द",
+    "zh": r"不|(?<!曲)别|勿|隐私|私人",
+    "ko": r"마세요|말아|마십|마라|않|없|안 돼|안 됩|사생활|사적",
+    "id": r"\b(?:jangan\w*|tidak|bukan|privasi|pribadi|biarkan)\b",
+    "sw": r"\b(?:usi(?!ku)\w+|si|siyo|hapana|faragha|binafsi|acha\w*|hu(?:ruhusiwi|paswi|fai))\b",
+    "ha": r"\b(?:kada|kar|ba|babu|sirri)\b",
+    "yo": r"(?<!\w)(?:má|máa|kò|kì|máṣe|àṣírí)(?!\w)",
+}
+"""Words of twelve languages with which a sentence forbids or warns, rather than saying what is needed."""
+
+
+@functools.lru_cache(maxsize=64)
+def _forbidding(language: str) -> re.Pattern[str] | None:
+    pattern = _FORBIDDING.get(language.partition("-")[0])
+    return re.compile(plain(pattern)) if pattern else None  # accents go, as they do from the text
+
+
+def forbids(text: str, language: str) -> bool:
+    """Whether a text has a word that forbids or warns; never in a language that is not known here."""
+    pattern = _forbidding(language)
+    return pattern is not None and pattern.search(plain(text)) is not None
+
+
 def entries_named(text: str, entries: Sequence[Sequence[str]], language: str) -> int:
     """Return how many entries stand in a text in one of their ways."""
     return sum(bool(named(text, ways, language, stems=True)) for ways in entries)

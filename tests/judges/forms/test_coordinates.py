@@ -58,7 +58,92 @@ def test_places_are_read(text: str, kind: str, shapes: tuple[tuple[float, ...], 
 
 
 @pytest.mark.parametrize(
-    "value", ["null", "[]", '""', '"-"', "[NaN, NaN]", "[0, 0]", "[null, null]", "[0, 0, 0, 0]", "[5, 5, 5, 90]"]
+    "text",
+    [
+        '{"points": [[76, 222]]}', '{"points": [76, 222]}', '{"coordinate": [76, 222]}', '{"cx": 76, "cy": 222}',
+        '{"action": "click", "coordinate": [76, 222]}', '{"type": "point", "value": [76, 222]}',
+        '{"mobile phone": [76, 222]}', '{"answer": "{\\"point\\": [76, 222]}"}', '{"answer": "(76, 222)"}',
+        "**76, 222**", "point: 76, 222", "- x: 76\n- y: 222", "| x | y |\n|---|---|\n| 76 | 222 |", "x = 76 et y = 222",
+        "x = 76 y y = 222", "x = 76 na y = 222", "x = 76 dan y = 222", "x = 76 und y = 222", "x = 76 и y = 222",
+        "x = 76 và y = 222", "x = 76及y = 222", "x = ७६ और y = २२२", "س = ٧٦، ص = ٢٢٢", '{"point": [76, 222}',
+        '{"point": [76, /* y */ 222]}', '<points x1="76" y1="222" alt="phone">phone</points>', "<click>76, 222</click>",
+        "alarm clock: [308, 24, 411, 144]. phone: [48, 168, 105, 276].\n\nAnswer: (76, 222)",
+    ],
+)  # fmt: skip
+def test_points_are_read_however_they_are_written(text: str) -> None:
+    assert parse(text).shapes == ((76.0, 222.0),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"boxes": [[48, 168, 105, 276]]}', '{"bounding_box": [48, 168, 105, 276]}',
+        '{"x": 48, "y": 168, "w": 57, "h": 108}',
+        '{"x0": 48, "y0": 168, "x1": 105, "y1": 276}', '{"left": 48, "top": 168, "width": 57, "height": 108}',
+        '{"answer": "[48, 168, 105, 276]"}', '{"左": 48, "上": 168, "右": 105, "下": 276}',
+        '{"izquierda": 48, "arriba": 168, "derecha": 105, "abajo": 276}', "<bbox>48 168 105 276</bbox>",
+        "gauche : 48, haut : 168, droite : 105, bas : 276", "左：48，上：168，右：105，下：276",
+        "x: 48, y: 168, width: 57, height: 108", '{"box": [48, 168, 105, 276}',
+    ],
+)  # fmt: skip
+def test_boxes_are_read_however_they_are_written(text: str) -> None:
+    assert parse(text).shapes == ((48.0, 168.0, 105.0, 276.0),)
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ('{"point": [76,5, 222]}', (76.5, 222)), ("(76,5 ; 222)", (76.5, 222)),
+        ("[76, 222, 105, 276]", (76, 222, 105, 276)),
+        ('<point x="11.9" y="46.2" alt="phone">phone</point>', (0.119, 0.462)),
+        ('{"point": ["11.9%", "46.2%"]}', (0.119, 0.462)),
+        ("[7.5%, 35%, 16.4%, 57.5%]", (0.075, 0.35, 0.164, 0.575)), ("<loc0512><loc0128> phone", (0.125, 0.5)),
+        ("<loc0256><loc0128><loc0512><loc0192>", (0.125, 0.25, 0.1875, 0.5)),
+    ],
+)  # fmt: skip
+def test_shares_commas_and_dialects(text: str, shape: tuple[float, ...]) -> None:
+    (found,) = parse(text).shapes
+    assert found == pytest.approx(shape)
+
+
+def test_a_place_that_may_be_cut_is_kept_apart() -> None:
+    found = parse('{"point": [76, 222')
+    assert (found.shapes, found.broken, found.unfinished) == ((), True, (76.0, 222.0))
+
+
+@pytest.mark.parametrize("key", ["motivo", "alasan", "erreur", "sababu", "错误", "detail"])
+def test_words_are_read_under_any_key(key: str) -> None:
+    assert parse(f'{{"box": null, "{key}": "No puedo."}}').texts == {"error": "No puedo."}
+    assert parse(f'{{"{key}": "No puedo ayudarte con eso."}}').texts == {"error": "No puedo ayudarte con eso."}
+
+
+@pytest.mark.parametrize(
+    "text", ["NaN", "null", "[NaN, NaN]", '{"point": [x, y]}', '{"box": [left, top, right, bottom]}']
+)
+def test_nothing_but_a_blank_leaves_the_place_open(text: str) -> None:
+    found = parse(text)
+    assert (found.shapes, found.open, found.broken, found.texts) == ((), True, False, {})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '"N/A"',
+        '"NaN"',
+        '["x", "y"]',
+        "[-1, -1]",
+        "[0, 0, 1, 1]",
+        "[-1, -1, -1, -1]",
+        "null",
+        "[]",
+        '""',
+        '"-"',
+        "[NaN, NaN]",
+        "[0, 0]",
+        "[null, null]",
+        "[0, 0, 0, 0]",
+        "[5, 5, 5, 90]",
+    ],
 )
 def test_what_leaves_the_place_open_gives_none(value: str) -> None:
     found = parse(f'{{"point": {value}}}')
