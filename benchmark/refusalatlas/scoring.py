@@ -69,8 +69,7 @@ class Cell:
         bound_high: Value if every contested answer counted as the event.
         method: How the interval was made.
         reason: Why value or interval is missing, or None.
-        excluded: How many answers were left out, by condition, and ``contested``; where the metric is one of outcomes,
-            only those without one.
+        excluded: How many answers were left out, by condition, and ``contested``; of outcomes, those without one.
         corrected: Value after the judges' own errors are taken out, or None.
         corrected_low: Lower bound of its 95 % interval, or None.
         corrected_high: Upper bound, or None.
@@ -232,12 +231,9 @@ class _Measured:
 
 
 def _excluded(pairs: list[_Pair], metric: str) -> dict[str, int]:
-    """Return how many answers have no label, by condition, and how many are contested.
-
-    Of a metric that rests on what a format's judge found: of the answers that it is of, those without such a finding.
-    """
+    """Return how many answers have no label, by condition, and how many are contested; of outcomes, the untold."""
     judged = OUTCOME_METRICS.get(metric)
-    if judged is not None:  # a contested answer counts there where it was told
+    if judged is not None:
         pairs = [(r, d) for r, d in pairs if judged.expected in (None, r.expected) and not judged.told(d)]
     without: Counter[str] = Counter(d.condition for _, d in pairs if d.condition not in LABELLED)
     counts: dict[str, int] = {name: without[name] for name in CONDITIONS if without[name]}
