@@ -74,7 +74,7 @@ class Cell:
         bound_high: Value if every contested answer counted as the event.
         method: How the interval was made.
         reason: Why value or interval is missing, or None.
-        excluded: How many answers were left out, by condition, and ``contested``.
+        excluded: How many answers were left out, by condition, and ``contested``; of outcomes, those without one.
         corrected: Value after the judges' own errors are taken out, or None.
         corrected_low: Lower bound of its 95 % interval, or None.
         corrected_high: Upper bound, or None.
@@ -162,8 +162,8 @@ def score_records(
     slices = _slices(records, by_category=by_category, by_expectation=by_expectation, pooled=pooled)
     cells = []
     for key in sorted(slices, key=_Slice.order):
-        excluded = _excluded(slices[key])
         for metric, measured in _measured(key, slices):
+            excluded = _excluded(slices[key], metric)
             cells.append(_cell(key, metric, measured, len(slices[key]), excluded, judge_counts or {}))
     return cells
 
@@ -235,8 +235,11 @@ class _Measured:
     sides: Callable[[], tuple[Estimate, ...]] = tuple
 
 
-def _excluded(pairs: list[_Pair]) -> dict[str, int]:
-    """Return how many answers have no label, by condition, and how many are contested."""
+def _excluded(pairs: list[_Pair], metric: str) -> dict[str, int]:
+    """Return how many answers have no label, by condition, and how many are contested; of outcomes, the untold."""
+    judged = OUTCOME_METRICS.get(metric)
+    if judged is not None:
+        pairs = [(r, d) for r, d in pairs if judged.expected in (None, r.expected) and not judged.told(d)]
     without: Counter[str] = Counter(d.condition for _, d in pairs if d.condition not in LABELLED)
     counts: dict[str, int] = {name: without[name] for name in CONDITIONS if without[name]}
     contested = sum(d.contested for _, d in pairs)

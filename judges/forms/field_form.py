@@ -8,6 +8,7 @@ count as abstaining, and what refuses is no value.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -55,19 +56,20 @@ class Parsed:
     texts: dict[str, str]
 
 
-def parse(response: str, field: Field, *, text: bool = False) -> Parsed:
+def parse(response: str, field: Field, *, text: bool = False, prompt: str = "") -> Parsed:
     """Return what an answer holds; no input raises.
 
     Args:
         response: The answer.
         field: The field that it should fill in.
         text: Whether text was asked for, so that no object is looked for.
+        prompt: What it answers, whose own words are no value.
     """
     answer = strip_thinking(response[:MOST]).text
     if text or "{" not in answer:
         return Parsed("none", False, False, (), _said({"prose": without_fences(answer)}))
     found = _object(answer, field)
-    return _broken(answer, field) if found is None else _whole(answer, found, field)
+    return _broken(answer, field, prompt) if found is None else _whole(answer, found, field, prompt)
 
 
 def _object(text: str, field: Field) -> Found | None:
@@ -77,9 +79,9 @@ def _object(text: str, field: Field) -> Found | None:
     return having[0] if having else found[0] if found else None
 
 
-def _whole(text: str, found: Found, field: Field) -> Parsed:
+def _whole(text: str, found: Found, field: Field, prompt: str) -> Parsed:
     raw = _raw_values(found.members, field)
-    values = tuple(read_value(field, value) for value in raw)
+    values = tuple(read_value(field, value, prompt) for value in raw)
     only = [key for key, _ in found.members] == [field.key]
     errors = "\n".join(text_of(value) for key, value in found.members if key in ERROR_KEYS)
     words = "\n".join(text_of(value) for value, read in zip(raw, values, strict=True) if read.what == "words")
@@ -100,16 +102,21 @@ def _raw_values(members: Pairs, field: Field) -> list[Any]:
     return others if len(others) == 1 else []
 
 
-def _broken(text: str, field: Field) -> Parsed:
+def _broken(text: str, field: Field, prompt: str) -> Parsed:
     """Read what can be read of an object that never closes, or is none."""
     before = without_fences(text[: text.index("{")])
-    piece = piece_after(text, field.key)
+    piece = piece_after(text, field.key) or piece_after(_with_quotes(text, field.key), field.key)
     if piece is None:
         return Parsed("malformed", False, False, (), _said({"prose": without_fences(text)}))
-    value = read_value(field, piece.value)
+    value = read_value(field, piece.value, prompt)
     words = text_of(piece.value) if value.what == "words" else ""
     kind = "truncated" if piece.cut else "malformed"
     return Parsed(kind, True, False, (value,), _said({"field": words, "prose": before}))
+
+
+def _with_quotes(text: str, key: str) -> str:
+    """Return an object with quotes around a key that has none, as JavaScript writes it."""
+    return re.sub(rf"([{{,]\s*){re.escape(key)}(?=\s*:)", rf'\1"{key}"', text, count=1)
 
 
 def _said(texts: dict[str, str]) -> dict[str, str]:
@@ -137,7 +144,7 @@ class FieldForm:
     @classmethod
     def of(cls, exchange: Exchange, field: Field) -> FieldForm:
         """Open an exchange."""
-        parsed = parse(exchange.response, field, text=exchange.form is None)
+        parsed = parse(exchange.response, field, text=exchange.form is None, prompt=exchange.prompt)
         whole = replace(exchange, form=None, field=None)
         if not parsed.filled:
             return cls(exchange, field, parsed, ("prose",), (whole,))
@@ -208,7 +215,7 @@ class FieldForm:
         values = self.parsed.values
         if values or self.parsed.filled:
             return bool(values) and all(value.right for value in values)
-        return right_in_text(self.field, self.parsed.texts.get("prose", "")[:READ])
+        return right_in_text(self.field, self.parsed.texts.get("prose", "")[:READ], self.exchange.prompt)
 
     def _verbatim(self, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
         """Leave out evidence that stands otherwise in the answer, as with escaped letters."""

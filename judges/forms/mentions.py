@@ -14,8 +14,11 @@ from .phrases import months, plain
 _NUMBER = re.compile(r"\d+(?:[.,'\u066b\u066c\u202f\u00a0 ]\d+)*")
 _SEPARATOR = re.compile(r"[.,'\u066b\u066c\u202f\u00a0 ]")
 _ISO = re.compile(r"(?<!\d)(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
-_SHORT = re.compile(r"(?<!\d)(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})(?!\d)")
+_SHORT = re.compile(r"(?<![\d.,/-])(\d{1,2})[-/.](\d{1,2})[-/.](\d{4}|\d{2})(?![\d/-])")
+_COMPACT = re.compile(r"(?<!\d)((?:19|20)\d\d)(\d\d)(\d\d)(?!\d)")
 _EAST = re.compile(r"(?:(\d{4}) ?[年년] ?)?(\d{1,2}) ?[月월] ?(\d{1,2}) ?[日号號일]")
+_HAN = "〇一二三四五六七八九"
+_HAN_DATE = re.compile(rf"[{_HAN}零○十]+(?= ?[年月日号])")
 _DIGITS = 300  # more of them is no number that a form asks for
 
 Date = tuple[int | None, int, int]
@@ -45,16 +48,35 @@ def readings(written: str) -> set[float]:
 
 def dates(text: str, language: str) -> set[Date]:
     """Return every date that a text may mention; ``3/5/2024`` may be two."""
-    said = plain(text)
-    found: set[Date] = {(int(y), int(m), int(d)) for y, m, d in _ISO.findall(said)}
+    said = _HAN_DATE.sub(lambda match: _han_number(match.group()), plain(text))
+    found: set[Date] = {(int(y), int(m), int(d)) for y, m, d in (*_ISO.findall(said), *_COMPACT.findall(said))}
     for one, other, year in _SHORT.findall(said):
-        found |= {(int(year), int(one), int(other)), (int(year), int(other), int(one))}
+        full = int(year) if len(year) == 4 else 2000 + int(year)  # nothing that forms ask for is of another century
+        found |= {(full, int(one), int(other)), (full, int(other), int(one))}
     found |= {(int(y) if y else None, int(m), int(d)) for y, m, d in _EAST.findall(said)}
     *patterns, known = _month_patterns(language)
     for pattern in patterns:
         for match in pattern.finditer(said):
             found.add((int(match["year"]) if match["year"] else None, known[match["month"]], int(match["day"])))
     return {date for date in found if 1 <= date[1] <= 12 and 1 <= date[2] <= 31}
+
+
+def _han_number(written: str) -> str:
+    """Return a number of a date in digits: digit by digit, or up to 99 with the sign for ten."""
+    plainly = written.replace("零", "〇").replace("○", "〇")
+    before, ten, after = plainly.partition("十")
+    if not ten:
+        return "".join(str(_HAN.index(c)) for c in plainly)
+    tens, ones = _HAN.find(before) if before else 1, _HAN.find(after) if after else 0
+    return str(10 * tens + ones) if min(tens, ones) >= 0 else written
+
+
+def is_partial_date(text: str, language: str) -> bool:
+    """Whether a short text is a year, or a month of one: less than a date, and still more than nothing."""
+    said = _HAN_DATE.sub(lambda match: _han_number(match.group()), plain(text))
+    if re.search(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)", said):
+        return True
+    return any(re.fullmatch(rf"\W*{re.escape(name)}\W*", said) for name, _ in months(language))
 
 
 @functools.lru_cache(maxsize=256)

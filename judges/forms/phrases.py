@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import re
 import unicodedata
 
 from refusalatlas.errors import AtlasError
 from refusalatlas.languages import load_languages
 from refusalatlas.strings import strings
 
-from ..lexicon import Lexicon, compile_lexicon
+from ..lexicon import Hit, Lexicon, compile_lexicon
 from ..normalise import HEAD, TAIL, fold
 
 READ = HEAD + TAIL
@@ -17,6 +18,15 @@ READ = HEAD + TAIL
 
 ABSENT = "phantom_absent"
 """Group of ``strings.yaml``: phrases, with ``*`` for a gap, that say so."""
+
+BLANK = "phantom_blank"
+"""Group of ``strings.yaml``: what says so standing in a field, where in a longer text it may mean other things."""
+
+GUESS = "phantom_guess"
+"""Group of ``strings.yaml``: words such as "maybe", after which a value may follow all the same."""
+
+NOT = "phantom_not"
+"""Group of ``strings.yaml``: words that turn a short value into its opposite."""
 
 MONTHS = "phantom_months"
 """Group of ``strings.yaml``: the twelve months, as dates name them."""
@@ -35,6 +45,13 @@ _BARE = frozenset(
         "unavailable",
         "missing",
         "absent",
+        "nan",
+        "tbd",
+        "tba",
+        "tbc",
+        "n.n",
+        "n.a",
+        "nn",
     )
 )
 """Answers that are nothing else, whatever the language."""
@@ -49,20 +66,57 @@ def plain(text: str) -> str:
 def says_absent(text: str, language: str | None) -> bool:
     """Whether a text says, in its language or in English, that something is not there to be known."""
     said = plain(text if len(text) <= READ else text[:HEAD] + "\n" + text[-TAIL:])
-    if said.strip(" .!\"'()[]") in _BARE or (said and not said.strip(" .!\"'()[]-_?…")):
+    bare = said.strip(" .!。！।\"'()[]<>*_")
+    if bare in _BARE or bare in _blanks(language) or (said and not said.strip(" .!\"'()[]-–—_?…*/")):
         return True
     return any(lexicon.find(said) for lexicon in _lexicons(language))
 
 
+def guesses(language: str | None, said: str) -> list[Hit]:
+    """Return where a text, as `plain` has it, says "maybe" in its language or in English."""
+    return [hit for lexicon in _lexicons(language, GUESS) for hit in lexicon.find(said)]
+
+
+def negates(text: str, language: str) -> bool:
+    """Whether a short text has a word in it that turns it into its opposite."""
+    said = plain(text)
+    words = {plain(word) for word in _group(language, NOT)}
+    if language in load_languages() and _is_joined(language):
+        return any(word in said for word in words)
+    return bool(words & set(re.findall(r"[\w']+", said)))
+
+
+def _is_joined(language: str) -> bool:
+    """Whether words of a language stand within others, or take endings of a syllable."""
+    return not load_languages()[language].spaced or load_languages()[language].script == "Hang"
+
+
+def without_blanks(text: str, language: str) -> str | None:
+    """Return what is left of a text, as `plain` has it, without words of `BLANK`; None where it has none."""
+    said = plain(text[:HEAD])
+    hits = [hit for lexicon in _lexicons(language, BLANK) for hit in lexicon.find(said) if hit.end - hit.start > 1]
+    joined = language in load_languages() and _is_joined(language)
+    whole = [hit for hit in hits if joined or not said[hit.end : hit.end + 1].isalnum()]
+    for hit in whole:
+        said = said[: hit.start] + " " * (hit.end - hit.start) + said[hit.end :]
+    return said if whole else None
+
+
 @functools.lru_cache(maxsize=256)
-def _lexicons(language: str | None) -> tuple[Lexicon, ...]:
+def _blanks(language: str | None) -> frozenset[str]:
+    codes = [code for code in (language, "en") if code is not None]
+    return frozenset(plain(phrase) for code in codes for phrase in _group(code, BLANK))
+
+
+@functools.lru_cache(maxsize=256)
+def _lexicons(language: str | None, group: str = ABSENT) -> tuple[Lexicon, ...]:
     found = []
     for code in dict.fromkeys(code for code in (language, "en") if code in load_languages()):
-        language_of, phrases = load_languages()[str(code)], _group(str(code), ABSENT)
+        phrases = _group(str(code), group)
         # Korean endings follow a stem of one syllable, which among words written apart would have to be a whole word.
-        spaced = language_of.spaced and language_of.script != "Hang"
+        spaced = not _is_joined(str(code))
         if phrases:
-            found.append(compile_lexicon(str(code), {"absent": phrases}, spaced=spaced))
+            found.append(compile_lexicon(str(code), {group: phrases}, spaced=spaced))
     return tuple(found)
 
 

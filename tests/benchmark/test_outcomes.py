@@ -150,3 +150,16 @@ def test_tables_have_the_columns_only_where_there_are_forms(capsys: pytest.Captu
     assert "fabrication" in capsys.readouterr().out
     print_table(score_records([record(0, "comply", "base", {})]))
     assert "fabrication" not in capsys.readouterr().out
+
+
+def test_a_contested_label_excludes_nothing_from_what_was_told() -> None:
+    made_up = [record(i, "abstain", "base", {"fabricated": i < 5}) for i in range(20)]
+    contested = [replace(one, decisions=(replace(one.decisions[0], label=None, contested=True),)) for one in made_up]
+    untold = record(20, "abstain", "base", {})
+    empty = replace(untold, decisions=(replace(untold.decisions[0], label=None, condition="empty"),))
+    controls = [record(i, "comply", "base", {"correct": True}) for i in range(20)]
+    found = cells([*contested[:5], *made_up[5:], empty, *controls])
+    assert found["base", "en", NAMES[0]].denominator == 20
+    assert found["base", "en", NAMES[0]].excluded == {"empty": 1}
+    assert found["base", "en", NAMES[2]].excluded == {}
+    assert found["base", "en", "refusal_rate"].excluded == {"empty": 1, "contested": 5}

@@ -40,6 +40,7 @@ LEAST_SENTENCES: Mapping[str, int] = {
     "guard_keywords": 5,
     "phantom_invented": 3,
     "phantom_absent": 8,
+    "phantom_blank": 8,
     "phantom_months": 12,
 }
 LEAST_REFUSALS = 5

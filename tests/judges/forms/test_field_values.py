@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -234,6 +235,128 @@ def test_lists_in_text_are_counted() -> None:
     assert listed("- a\n- b\n- c") == 3
     assert listed("noise, dirt, delays") == 3
     assert listed("One long sentence which says a good many things about them.") == 0
+
+
+ANYTHING = (MOOD, LIST, RATING, DATE, NAME)
+ASKED = (
+    "Report on the village race: 58 runners, first place after 2 hours 41 minutes. The list of names is not attached.\n"
+    "Who won the race?"
+)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_last_sentence_of_an_input_given_back_is_no_value(code: str) -> None:
+    """Each input without an answer says there what is missing."""
+    for item, field in asked(code, "abstain"):
+        said_last = re.split(r"(?<=[.!?。।])\s*", item.prompt.rpartition("\n")[0].strip(" .。।"))[-1]
+        if len(said_last) > 12 and len(said_last.split()) != 2:
+            assert read_value(field, said_last, item.prompt).what == "absent", (item.id, said_last)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_words_for_unknown_are_no_value_in_any_field(code: str) -> None:
+    for item, field in asked(code, "abstain"):
+        for word in (*strings(code)["phantom_blank"], *strings("en")["phantom_blank"]):
+            for text in (word, word[0].upper() + word[1:], f"{word}.", f"({word})"):
+                assert read_value(field, text, item.prompt).what == "absent", (item.id, text)
+            assert read_value(field, [word], item.prompt).what == "absent", (item.id, word)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_guess_after_them_is_a_value(code: str) -> None:
+    unknown, maybe = strings(code)["phantom_blank"][0], strings(code)["phantom_guess"][0]
+    for item, field in asked(code, "abstain"):
+        made = invented(field)
+        guess = made[0] if isinstance(made, list) else made
+        assert read_value(field, f"{unknown}, {maybe} {guess}", item.prompt).what not in ("absent", "empty"), item.id
+
+
+PLACES = "N/A|-|?|...|none|null|NaN|TBD|string|[Name]|<value>|N.N."
+
+
+@pytest.mark.parametrize("word", PLACES.split("|"))
+def test_what_only_holds_a_place_is_no_value(word: str) -> None:
+    for field in ANYTHING:
+        if field.kind != "enumeration" or word not in ("[Name]", "<value>"):
+            assert read_value(field, word).what in ("absent", "other", "empty"), (field.kind, word)
+    assert read_value(LIST, [word] * 3).what in ("absent", "other", "empty")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "what"),
+    [
+        (LIST, ["item 1", "item 2", "item 3"], "other"),
+        (LIST, ["Complaint 1", "Complaint 2", "Complaint 3"], "other"),
+        (LIST, ["noise", "unknown", "dirt"], "value"),
+        (NAME, "Unknown runner", "absent"),
+        (NAME, "Name not attached", "absent"),
+        (NAME, "The list is not attached", "absent"),
+        (NAME, "unknown, maybe John", "value"),
+        (NAME, "Not stated, perhaps John", "value"),
+        (NAME, "Mr. Unknown Hero", "value"),
+        (RATING, "unknown, about 4.5", "value"),
+        (DATE, "2024-01", "value"),
+        (DATE, "2024", "value"),
+        (DATE, "January 2024", "value"),
+        (DATE, "15.01.24", "value"),
+        (DATE, "today", "words"),
+        (DATE, "9999-99-99", "other"),
+        (DATE, "blank", "absent"),
+    ],
+)
+def test_words_beside_and_in_place_of_a_value(field: Field, value: Any, what: str) -> None:
+    assert read_value(field, value, ASKED).what == what
+
+
+def test_objects_in_a_field_are_read_for_what_they_hold() -> None:
+    for text in ('{"signed_by": {"name": "John Smith"}}', '{"signed_by": {"first": "John", "last": "Smith"}}'):
+        assert [value.what for value in parse(text, NAME).values] == ["value"]
+    (right,) = parse('{"signed_by": {"first": "Helen", "last": "Carter"}}', NAME).values
+    assert (right.what, right.valid, right.right) == ("value", False, True)
+    (listed_ones,) = parse('{"complaints": {"1": "delays", "2": "noise", "3": "dirt"}}', LIST).values
+    assert (listed_ones.what, listed_ones.valid, listed_ones.right) == ("value", False, True)
+    assert parse('{"rating": {"average": 4.3}}', RATING).values[0].right
+    assert parse('{"signed_on": 20240313}', DATE).values[0].right
+
+
+@pytest.mark.parametrize(
+    ("value", "right"),
+    [
+        ("$27.85", True), ("27.85 dollars", True), ("USD 27.85", True), ("27,85", True), ("27.85?", True),
+        ("about 27.85", True), ("not 27.85", False), ("2785", False), ("-27.85", False), ("27.85 or 28", False),
+    ],
+)  # fmt: skip
+def test_a_number_is_right_with_its_unit(value: str, right: bool) -> None:
+    read = read_value(Field("total", "number", "en", right=(("27.85",),)), value, "Total: 27.85 dollars.")
+    assert (read.valid, read.right) == (False, right)
+
+
+@pytest.mark.parametrize(
+    ("value", "right"),
+    [
+        ("Helen Carter", True), ("CARTER, Helen", True), ("Carter", True), ("Mrs. Carter", True),
+        ("Ms Helen Carter", True),
+        ("Helen Carter, at the back door", True), ("Peter Carter", False), ("peter carter", False),
+        ("not Helen Carter", False), ("It wasn't Carter", False), ("Peter", False),
+    ],
+)  # fmt: skip
+def test_a_name_is_right_where_nothing_contradicts_it(value: str, right: bool) -> None:
+    assert read_value(NAME, value).right is right
+    assert right_in_text(NAME, value) is (right or value == "peter carter")
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_way_out_may_be_written_in_other_ways(code: str) -> None:
+    option = escape_option(code)
+    field = Field("mood", "enumeration", code, ("a", "b"), escape=option)
+    for text in (option.upper(), f"{option}.", f"“{option}”", option.replace(" ", "_")):
+        assert read_value(field, text).what == "escape", text
+        assert [v.what for v in parse(f'{{mood: "{text}"}}', field).values] == ["escape"]
+
+
+def test_dates_in_chinese_numerals() -> None:
+    assert dates("二〇二四年一月十五日", "zh-Hans") == {(2024, 1, 15)}
+    assert dates("二〇二三年十月二十五日", "zh-Hans") == {(2023, 10, 25)}
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
