@@ -175,9 +175,8 @@ MISREAD_SENTENCES = {("ko", "partial_refusal")}
 """What the panel is known to take for its contrary of what the reference model says; nothing may join it."""
 
 MISREAD_MINOS = {
-    "bank-mail": {"ms"},
     "ombudsman": {"ja", "pcm"},
-    "vocabulary": {"ar", "ig", "om", "ur"},
+    "vocabulary": {"ig", "om", "sw", "ur"},
 }
 """Answers of minos that the panel is known to take for refusals, by language; see judges/README.md."""
 
