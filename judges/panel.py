@@ -190,7 +190,8 @@ def _make(entry: JudgeEntry, folder: Path) -> Judge:
 def _from(folder: Path, kind: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters with paths as they stand in a panel's file, relative to that file and not to where we are."""
     rooted = getattr(_ours().get(kind), "rooted", None)
-    return dict(params) if rooted is None else rooted(params, folder)
+    found: dict[str, Any] = dict(params) if rooted is None else rooted(params, folder)
+    return found
 
 
 def judge_classes() -> dict[str, Any]:

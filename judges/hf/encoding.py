@@ -43,7 +43,8 @@ class Encoder:
         template = self._before + self._between + self._after
         kept = {token for token in tokenizer.all_special_tokens if len(token) > 1} | set(_ROLE_TOKEN.findall(template))
         self._forms: list[tuple[Fold, re.Pattern[str]]] = []
-        for fold in (str, _nfkc, self._normalised):
+        folds: tuple[Fold, ...] = (str, _nfkc, self._normalised)
+        for fold in folds:
             folded = kept | {"".join(map(fold, token)) for token in kept}
             found = sorted((token for token in folded if len(token) > 1), key=len, reverse=True)
             self._forms.append((functools.cache(fold), re.compile("|".join(map(re.escape, found)) or r"(?!)")))
@@ -131,7 +132,7 @@ class Encoder:
         if normaliser is None:
             return character
         # Some put a mark before every text, or strip its ends: there are letters around the character.
-        head, within = normaliser.normalize_str("a"), normaliser.normalize_str(f"a{character}a")
+        head, within = str(normaliser.normalize_str("a")), str(normaliser.normalize_str(f"a{character}a"))
         return within[len(head) : -1] if within.startswith(head) and within.endswith("a") else character
 
     def _breaks(self, gap: str, token: str) -> bool:

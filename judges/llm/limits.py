@@ -81,8 +81,8 @@ def stopped(error: AtlasError, asked: Counter[Cause | None], *, kept: bool) -> A
     """
     if not asked:
         return error
-    counts = dict(asked)
-    verdicts = sum(counts.pop(cause, 0) for cause in SETTLED)
+    verdicts = sum(asked[cause] for cause in SETTLED)
+    counts = {str(cause): count for cause, count in asked.items() if cause not in SETTLED}
     named = f"{verdicts} verdicts so far are" if verdicts > 1 else f"{verdicts or 'no'} verdict so far is"
     parts = [f"{named} kept" if kept or not verdicts else f"{named} lost (cache: false)"]
     if failures := ", ".join(f"{count} {cause}" for cause, count in sorted(counts.items())):
