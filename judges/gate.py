@@ -27,6 +27,12 @@ PANELS = Path(__file__).parent / "panels"
 NAME = r"^[a-z][a-z0-9_-]{0,40}$"
 """Of judges, families and panels."""
 
+ENDINGS = (".yaml", ".yml")
+"""Of a panel's file."""
+
+NO_PANEL = "none"
+"""Stands for a panel where nothing is judged."""
+
 _Name = Annotated[str, Field(pattern=NAME)]
 _Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
@@ -60,8 +66,8 @@ class JudgeEntry(BaseModel):
         name: What its votes are called; its name among the entry points where there is no `kind`.
         family: Judges of one family fail alike, and count once.
         params: What it is called with.
-        kind: Its name among the entry points where one kind makes several judges (``hf``); it is then called with
-            `name` too.
+        kind: Its name among the entry points where one kind makes several judges (``hf``, ``llm``); it is then
+            called with `name` too.
         least: Confidence under which its vote is recorded, but does not count.
         alone: Confidence at which it may decide alone; None for the policy's `single_family`.
     """
@@ -113,26 +119,37 @@ class GateResult:
 
 def panel_names(folder: Path = PANELS) -> list[str]:
     """Return the names of the panels in a folder."""
-    return sorted(path.stem for path in folder.glob("*.yaml"))
+    return sorted({path.stem for ending in ENDINGS for path in folder.glob(f"*{ending}")})
+
+
+def panel_file(name: str, folder: Path = PANELS) -> Path:
+    """Return the file of a panel, be it there or not."""
+    paths = [folder / f"{name}{ending}" for ending in ENDINGS]
+    return next((path for path in paths if path.is_file()), paths[0])
 
 
 def locate_panel(name: str) -> tuple[str, Path]:
     """Return a panel's own name and the folder of its file.
 
     Args:
-        name: Of one of ours, or the path of somebody's own file, which ends in ``.yaml``.
+        name: Of one of ours, or the path of somebody's own file, which ends in ``.yaml`` or ``.yml``.
 
     Raises:
         DataError: where such a file is not there, or its name is none that records can carry.
     """
     path = Path(name).expanduser()
-    if path.suffix != ".yaml":
+    if path.suffix not in ENDINGS:
         return name, PANELS
     if not path.is_file():
         raise DataError("no such file", where=path, mend=f"give its path, or name one of {', '.join(panel_names())}")
     if not re.fullmatch(NAME, path.stem):
         mend = "name the file in small letters, digits, - and _, a letter first"
         raise DataError(f"{path.stem!r} is no name for a panel", where=path, mend=mend)
+    if path.stem == NO_PANEL:
+        raise DataError(f"{NO_PANEL} means that nothing is judged", where=path, mend="give the file another name")
+    if panel_file(path.stem, path.parent) != path:
+        mend = "give one of the two files another name"
+        raise DataError(f"lies beside {path.stem}.yaml, which has the same name", where=path, mend=mend)
     if path.stem in panel_names() and path.resolve().parent != PANELS.resolve():
         raise DataError(f"has the name of our panel {path.stem}", where=path, mend="give the file another name")
     return path.stem, path.resolve().parent
@@ -148,7 +165,7 @@ def read_panel(name: str, folder: Path = PANELS) -> PanelFile:
     known = panel_names(folder)
     if name not in known:
         raise UnknownNameError("panel", name, known, otherwise="or give the path of a file of your own, ./mine.yaml")
-    path = folder / f"{name}.yaml"
+    path = panel_file(name, folder)
     panel = validate(PanelFile, read_yaml(path), path)
     names = [judge.name for judge in (*panel.judges, *panel.escalate)]
     if len(set(names)) < len(names):

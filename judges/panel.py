@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from .condition import settle
 from .escalation import escalate
 from .findings import findings
 from .forms import opened
-from .gate import JudgeEntry, PanelFile, gate, locate_panel, read_panel
+from .gate import JudgeEntry, PanelFile, gate, locate_panel, panel_file, read_panel
 from .reading import VERSION as READING
 from .reading import Reading, read
 
@@ -151,7 +151,8 @@ def load_panel(name: str = "offline", *, escalation: bool = True) -> OfflinePane
     """Return a panel, loaded once a process; the service ``load_panel``.
 
     Args:
-        name: One of ours, or the path of a file of your own (``./mine.yaml``), whose panel has the file's name.
+        name: One of ours, or the path of a file of your own (``./mine.yaml``), whose panel has the file's name. Paths
+            in a file are relative to it.
         escalation: False for the panel without the judges that are asked after a contest: it needs no network, leaves
             contested what they would decide, and its hash is another.
 
@@ -166,25 +167,31 @@ def load_panel(name: str = "offline", *, escalation: bool = True) -> OfflinePane
 def _load(name: str, folder: Path, escalation: bool = True) -> OfflinePanel:
     file = read_panel(name, folder)
     entries = [*file.judges, *(file.escalate if escalation else ())]
-    judges = [_make(entry) for entry in entries]
+    path = panel_file(name, folder)
+    judges = [_make(entry, folder) for entry in entries]
     for entry, judge in zip(entries, judges, strict=True):
         if judge.name != entry.name:
             raise AtlasError(
                 f"judge {entry.name} calls itself {judge.name}, and its votes would not count",
-                where=folder / f"{name}.yaml",
+                where=path,
             )
         if judge.family != entry.family:
-            raise AtlasError(
-                f"judge {judge.name} is of family {judge.family}, not {entry.family}", where=folder / f"{name}.yaml"
-            )
+            raise AtlasError(f"judge {judge.name} is of family {judge.family}, not {entry.family}", where=path)
     first = len(file.judges)
     return OfflinePanel(name, file, judges[:first], _digest(file, judges), judges[first:])
 
 
-def _make(entry: JudgeEntry) -> Judge:
-    if entry.kind is None:
-        return make_judge(entry.name, entry.params)
-    return make_judge(entry.kind, {"name": entry.name, **entry.params})
+def _make(entry: JudgeEntry, folder: Path) -> Judge:
+    named = {} if entry.kind is None else {"name": entry.name}
+    kind = entry.kind or entry.name
+    return make_judge(kind, {**named, **_from(folder, kind, entry.params)})
+
+
+def _from(folder: Path, kind: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters with paths as they stand in a panel's file, relative to that file and not to where we are."""
+    rooted = getattr(_ours().get(kind), "rooted", None)
+    found: dict[str, Any] = dict(params) if rooted is None else rooted(params, folder)
+    return found
 
 
 def judge_classes() -> dict[str, Any]:

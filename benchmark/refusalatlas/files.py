@@ -199,7 +199,17 @@ def validate(model: type[_Model], value: Any, where: str | Path) -> _Model:
 
 def problems(error: ValidationError) -> list[str]:
     """Return one clause for every field that pydantic found wrong."""
-    return [f"{'.'.join(map(str, item['loc'])) or 'file'}: {item['msg']}" for item in error.errors()]
+    return [_problem(".".join(map(str, item["loc"])), item["type"], item["msg"]) for item in error.errors()]
+
+
+def _problem(place: str, kind: str, said: str) -> str:
+    """Return a clause without what only says how the check is programmed."""
+    if kind in ("model_type", "model_attributes_type"):
+        return f"{place or 'file'}: should hold names with values"
+    if kind == "value_error":
+        said = said.removeprefix("Value error, ")
+        return f"{place}: {said}" if place else said
+    return f"{place or 'file'}: {said}"
 
 
 def write_atomic(path: Path, data: str | bytes) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from refusalatlas.errors import DataError
@@ -11,10 +13,13 @@ from refusalatlas.errors import DataError
 from .settings import HfSettings
 
 Encoded = Mapping[str, Sequence[int]]
+Fold = Callable[[str], str]
 
 _ROLE_TOKEN = re.compile(r"<\|[^|<>\s]{1,40}\|>")
 _WIDEST = 12
 """Characters a token, at most, for which a long text is looked at; few tokens are longer."""
+_GAPS = (" ", "-", "\u00b7")
+"""What may break a token in two; the first after which a tokenizer reads something else is taken."""
 _LEAST = 16
 """Tokens of an answer that there must be room for."""
 
@@ -37,7 +42,13 @@ class Encoder:
         self._side = _WIDEST * settings.max_length
         template = self._before + self._between + self._after
         kept = {token for token in tokenizer.all_special_tokens if len(token) > 1} | set(_ROLE_TOKEN.findall(template))
-        self._own = re.compile("|".join(map(re.escape, sorted(kept, key=len, reverse=True))) or r"(?!)")
+        self._forms: list[tuple[Fold, re.Pattern[str]]] = []
+        folds: tuple[Fold, ...] = (str, _nfkc, self._normalised)
+        for fold in folds:
+            folded = kept | {"".join(map(fold, token)) for token in kept}
+            found = sorted((token for token in folded if len(token) > 1), key=len, reverse=True)
+            self._forms.append((functools.cache(fold), re.compile("|".join(map(re.escape, found)) or r"(?!)")))
+        self._gap = next((gap for gap in _GAPS if all(self._breaks(gap, token) for token in kept)), _GAPS[-1])
         self._marker_tokens = len(self._spans(settings.marker))
         self._room = settings.max_length - len(self._tokens("", "")["input_ids"])
         if self._room < self._marker_tokens + _LEAST:
@@ -93,11 +104,47 @@ class Encoder:
     def _plain(self, text: str) -> str:
         """Return a text in which role and special tokens are mere letters, and of a huge one only what may be kept.
 
-        Otherwise an answer that quotes the format would seem to begin a turn of its own.
+        So are those that normalising would make. Otherwise an answer that quotes the format would seem to begin a turn
+        of its own.
         """
         if len(text) > 2 * self._side:
             return self._plain(text[: self._side]) + self._settings.marker + self._plain(text[-self._side :])
-        return self._own.sub(lambda found: f"{found[0][0]} {found[0][1:]}", text)
+        for fold, pattern in self._forms:
+            text = self._broken(text, fold, pattern)
+        return text
+
+    def _broken(self, text: str, fold: Fold, pattern: re.Pattern[str]) -> str:
+        """Return a text with a gap behind the first character of whatever reads as a token once it is folded.
+
+        Each character is folded by itself, so that it is known where it stands: full-width letters become plain ones,
+        and what the tokenizer drops becomes nothing.
+        """
+        parts = [fold(character) for character in text]
+        places = [i for i, part in enumerate(parts) for _ in part]
+        gaps = {places[found.start()] for found in pattern.finditer("".join(parts))}
+        if not gaps:
+            return text
+        return "".join(f"{character}{self._gap}" if i in gaps else character for i, character in enumerate(text))
+
+    def _normalised(self, character: str) -> str:
+        """Return what the tokenizer makes of a character within a text, before it splits anything."""
+        normaliser = getattr(getattr(self._tokenizer, "backend_tokenizer", None), "normalizer", None)
+        if normaliser is None:
+            return character
+        # Some put a mark before every text, or strip its ends: there are letters around the character.
+        head, within = str(normaliser.normalize_str("a")), str(normaliser.normalize_str(f"a{character}a"))
+        return within[len(head) : -1] if within.startswith(head) and within.endswith("a") else character
+
+    def _breaks(self, gap: str, token: str) -> bool:
+        whole, broken = (
+            self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+            for text in (token, f"{token[0]}{gap}{token[1:]}")
+        )
+        return bool(whole != broken)
+
+
+def _nfkc(character: str) -> str:
+    return unicodedata.normalize("NFKC", character)
 
 
 def _shares(prompt: int, response: int, room: int) -> tuple[int, int]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from refusalatlas.records import LABELS, REFUSED, Exchange, Label, Verdict, well_formed
@@ -12,10 +14,12 @@ from refusalatlas.records import LABELS, REFUSED, Exchange, Label, Verdict, well
 from ..language_id import same_language
 from ..reading import read
 from .encoding import Encoded, Encoder
-from .loading import Classifier, load_classifier
-from .settings import HfSettings, read_settings
+from .loading import Classifier, load_classifier, told
+from .settings import HfSettings, model_from, read_settings
 
-_FORMAT = 1
+_log = logging.getLogger("refusalatlas.judges")
+
+_FORMAT = 2
 """Rises when the code below or in `encoding` makes other verdicts of the same model."""
 
 
@@ -40,9 +44,17 @@ class HfJudge:
         self._classifier = load_classifier(self.settings, where)
         self._encoder = Encoder(self._classifier.tokenizer, self.settings, where)
         self._labels = tuple(self.settings.labels[name] for name in self._classifier.classes)
+        with told(self.settings, where, "cannot judge texts of two lengths together", "name another model"):
+            self._forward([self._encoder.encode("", text) for text in ("x", "x and more of it")])
         self.version = _version(self.settings, self._classifier)
         codes = self.settings.languages
         self.languages: frozenset[str] | None = None if codes is None else frozenset(codes)
+
+    @staticmethod
+    def rooted(params: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+        """Return parameters of which a model's relative path is one from a folder, that of the panel's file."""
+        model = params.get("model")
+        return dict(params) if not isinstance(model, str) else {**params, "model": model_from(folder, model)}
 
     def judge(self, exchanges: Sequence[Exchange]) -> list[Verdict]:
         """Return one verdict an exchange, in order; each distinct text is looked at once."""
@@ -50,6 +62,10 @@ class HfJudge:
         texts: list[tuple[str, str] | None] = [self._text(exchange) for exchange in exchanges]
         distinct = sorted({text for text in texts if text is not None})
         rows = self._probabilities([self._encoder.encode(*text) for text in distinct])
+        if odd := sum(not all(map(math.isfinite, row)) for row in rows):
+            _log.warning(
+                "judge %s abstains on %d of %d: what the model puts out are no numbers", self.name, odd, len(rows)
+            )
         verdicts = {text: self._verdict(row) for text, row in zip(distinct, rows, strict=True)}
         return [abstains if text is None else verdicts[text] for text in texts]
 

@@ -69,7 +69,7 @@ def load_classifier(settings: HfSettings, where: str) -> Classifier:
         ) from None
     source = locate(settings, where)
     options = {"local_files_only": True, "trust_remote_code": False}
-    with _quietly(), _told(settings, where):
+    with _quietly(), told(settings, where):
         config = transformers.AutoConfig.from_pretrained(source.folder, **options)
         if hasattr(config, "reference_compile"):
             config.reference_compile = False  # compiling takes minutes and changes the last digits
@@ -87,7 +87,10 @@ def load_classifier(settings: HfSettings, where: str) -> Classifier:
         )
     classes = _classes(config, settings, where)
     _check_length(model, settings, where)
-    model = model.float().eval().to(_device(settings.device, torch))
+    _set_padding(model, tokenizer)
+    device = _device(settings, torch, where)
+    with told(settings, where, f"cannot be moved to {device}", "set device: cpu"):
+        model = model.float().eval().to(device)
     return Classifier(model, tokenizer, classes, source.identity, source.rest)
 
 
@@ -185,16 +188,18 @@ def _quietly() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _told(settings: HfSettings, where: str) -> Iterator[None]:
+def told(
+    settings: HfSettings, where: str, what: str = "cannot be loaded", mend: str = "get it again, or name another model"
+) -> Iterator[None]:
     """Turn whatever a damaged or unsuitable model makes transformers raise into one line."""
     try:
         yield
     except Exception as error:  # transformers, tokenizers and safetensors each raise kinds of their own
         lines = str(error).strip().splitlines() or [""]
         raise AtlasError(
-            f"cannot be loaded ({type(error).__name__}: {lines[0][:200]})",
+            f"{what} ({type(error).__name__}: {lines[0][:200]})",
             where=_named(settings, where),
-            mend="get it again, or name another model",
+            mend=mend,
         ) from error
 
 
@@ -235,7 +240,30 @@ def _check_length(model: Any, settings: HfSettings, where: str) -> None:
         )
 
 
-def _device(name: str, torch: Any) -> str:
-    if name != "auto":
-        return name
-    return "cuda" if torch.cuda.is_available() else "cpu"
+def _set_padding(model: Any, tokenizer: Any) -> None:
+    """Let model and tokenizer mean the same token by padding.
+
+    A model that reads the last token of a text finds it by the padding's number in its own configuration, which many
+    leave out; where there is no such token at all, the one that ends a text is commonly taken.
+    """
+    config = model.config.get_text_config()
+    padding = getattr(config, "pad_token_id", None)
+    if padding is None:
+        padding = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
+        model.config.pad_token_id = config.pad_token_id = padding
+    if tokenizer.pad_token_id is None and padding is not None:
+        tokenizer.pad_token = tokenizer.convert_ids_to_tokens(padding)
+
+
+def _device(settings: HfSettings, torch: Any, where: str) -> str:
+    name, _, number = settings.device.partition(":")
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    count = {"cuda": torch.cuda.device_count, "mps": torch.mps.device_count}.get(name, lambda: 1)()
+    if int(number or 0) >= count:
+        raise AtlasError(
+            f"device {settings.device} is not there",
+            where=_named(settings, where),
+            mend="set device: auto, which takes a GPU where there is one",
+        )
+    return settings.device

@@ -83,7 +83,7 @@ class HfSettings(BaseModel):
     @property
     def local(self) -> bool:
         """Whether `model` is a folder: it looks like a path, or cannot be a name on the hub."""
-        return bool(_PATH_LIKE.match(self.model)) or not _HUB_NAME.fullmatch(self.model)
+        return _is_path(self.model)
 
     @property
     def pieces(self) -> tuple[str, str, str]:
@@ -101,6 +101,15 @@ class HfSettings(BaseModel):
         """Return a hex SHA-256 of all that a verdict depends on besides the model's files."""
         facts = self.model_dump(mode="json", exclude={"model", "revision", "batch_size", "device"})
         return hashlib.sha256(dumps(facts).encode()).hexdigest()
+
+
+def _is_path(model: str) -> bool:
+    return bool(_PATH_LIKE.match(model)) or not _HUB_NAME.fullmatch(model)
+
+
+def model_from(folder: Path, model: str) -> str:
+    """Return a model as it is called from anywhere, where a relative path is meant to start at a folder."""
+    return str(folder / Path(model).expanduser()) if model and _is_path(model) else model
 
 
 def preset_names(folder: Path = PRESETS) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from refusalatlas.errors import AtlasError
 from refusalatlas.models.patience import pause, run
@@ -15,9 +16,17 @@ from refusalatlas.models.wire import Fault, wait_of
 from .endpoint import Endpoint
 from .limits import Budget, Health
 from .reply import SCHEMA, Opinion, names_limit, names_schema, read_opinion
-from .settings import WHERE, LlmSettings
+from .settings import LlmSettings
+
+LONG_WAIT = 10.0
+"""Seconds; a server that asks for more is waited for, and people are told."""
+
+_log = logging.getLogger("refusalatlas.judges")
 
 _FAILURES = frozenset({"failed", "unparsable", "empty"})  # declining to judge is an answer, not an outage
+
+
+_Got = TypeVar("_Got", Opinion, Fault, Opinion | Fault)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +46,16 @@ class Server:
         renamed: Whether it wants ``max_completion_tokens``.
         reached: Whether it has ever replied.
         answered: Whether it has ever replied with an answer.
+        waited: Until when, by the monotonic clock, people know that it is waited for.
     """
 
     budget: Budget
-    health: Health = field(default_factory=Health)
+    health: Health
     structured: bool = True
     renamed: bool = False
     reached: bool = False
     answered: bool = False
+    waited: float = float("-inf")
 
 
 def ask_all(
@@ -105,13 +116,23 @@ class _Round:
             if self._stopped.is_set():
                 return
             try:
-                opinion = await self._opinion(endpoint, question)
+                opinion = await self._survived(endpoint, question)
                 if opinion is not None:
                     self._done(question, opinion)
                     self._server.health.note(self._failed(opinion), opinion.detail)
             except AtlasError as error:
                 self._error = self._error or error
                 self._stopped.set()
+
+    async def _survived(self, endpoint: Endpoint, question: Question) -> Opinion | None:
+        """Return what becomes of a question, whatever a reply makes our code or the client's raise."""
+        try:
+            return await self._opinion(endpoint, question)
+        except AtlasError:
+            raise
+        except Exception as error:  # one odd reply must not cost the verdicts on all other questions
+            said = " ".join(str(error).split())[:200]
+            return self._clean(Opinion(cause="failed", detail=f"{type(error).__name__}: {said}"))
 
     async def _opinion(self, endpoint: Endpoint, question: Question) -> Opinion | None:
         """Return what becomes of a question; None where the round was stopped before that was known."""
@@ -177,7 +198,7 @@ class _Round:
             self._settled.set()
             self._settled = asyncio.Event()
 
-    def _clean(self, got: Opinion | Fault) -> Opinion | Fault:
+    def _clean(self, got: _Got) -> _Got:
         """Return what came back without the key, which some servers repeat when they complain about it."""
         return replace(got, detail=got.detail.replace(self._key, "[key]")) if self._key else got
 
@@ -194,11 +215,20 @@ class _Round:
     async def _rests(self, fault: Fault, attempts: int) -> bool:
         """Wait before the next attempt; True where the round was stopped meanwhile."""
         seconds = pause(attempts, self._settings.retry_wait_s, fault.wait)
+        if fault.wait is not None and seconds > LONG_WAIT:
+            self._tell_of_wait(seconds, fault.detail)
         try:
             await asyncio.wait_for(self._stopped.wait(), seconds)
         except asyncio.TimeoutError:
             return self._stopped.is_set()
         return True
+
+    def _tell_of_wait(self, seconds: float, detail: str) -> None:
+        """Say that the server asks to wait, once for all requests that wait side by side."""
+        now = time.monotonic()
+        if now >= self._server.waited:
+            _log.warning("%s waits %.0f s, as the server asks (%s)", self._settings.where, seconds, detail)
+        self._server.waited = max(self._server.waited, now + seconds)
 
     def _give_up(self, fault: Fault, attempts: int) -> Opinion:
         """Return the opinion that stands for a request which failed.
@@ -206,11 +236,12 @@ class _Round:
         Raises:
             AtlasError: where all others would fail as well.
         """
+        where = f"{self._settings.where}, {self._settings.base_url}"
         if fault.kind == "stop" or (fault.kind == "rejected" and not self._server.answered):
-            raise AtlasError(fault.detail, where=f"{WHERE}, {self._settings.base_url}", mend=self._mend(fault))
+            raise AtlasError(fault.detail, where=where, mend=self._mend(fault))
         if fault.unreachable and not self._server.reached:
             mend = "start the server, or mend base_url"
-            raise AtlasError(fault.detail, where=f"{WHERE}, {self._settings.base_url}", mend=mend)
+            raise AtlasError(fault.detail, where=where, mend=mend)
         tries = f" ({attempts} attempts)" if attempts > 1 else ""
         return Opinion(cause="failed", detail=fault.detail + tries)
 
@@ -221,5 +252,5 @@ class _Round:
             unsent = "" if self._key else " (no key was sent)"
             return f"set {self._settings.api_key_env} to a key for this server{unsent}"
         if fault.detail.startswith(("HTTP 402", "HTTP 429")):
-            return "see to the account that the key belongs to, and start again: verdicts so far are kept"
+            return "see to the account that the key belongs to, and start again"
         return f"check base_url, model ({self._settings.model}) and {self._settings.api_key_env}"

@@ -10,8 +10,7 @@ from typing import Any
 from refusalatlas.errors import AtlasError
 from refusalatlas.records import LABELS
 
-from .reply import CAUSES, CEILING, Opinion
-from .settings import WHERE
+from .reply import CAUSES, CEILING, SETTLED, Opinion
 
 _FORMAT = "1"
 _LABEL, _CONFIDENCE, _CAUSE = "label", "confidence", "cause"
@@ -28,15 +27,19 @@ class VerdictCache:
     Nothing is ever unpickled, whoever wrote it: entries are JSON text within the database, and anything else counts as
     missing.
 
+    Args:
+        folder: Is made where there is none.
+        where: What to call the judge in messages.
+
     Raises:
         AtlasError: where the folder cannot be used, or the library is not installed.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, where: str) -> None:
         try:
             import diskcache
         except ImportError:
-            raise AtlasError("needs diskcache", where=WHERE, mend="run `pip install 'refusalatlas[llm]'`") from None
+            raise AtlasError("needs diskcache", where=where, mend="run `pip install 'refusalatlas[llm]'`") from None
         import sqlite3
 
         self._folder = folder
@@ -64,7 +67,7 @@ class VerdictCache:
         try:
             row = json.loads(kept or "null")
             label, confidence, cause = row[_LABEL], float(row[_CONFIDENCE]), row[_CAUSE]
-        except (KeyError, TypeError, ValueError, RecursionError):
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
             return None
         settled = label in LABELS and cause is None and 0.5 <= confidence <= CEILING
         abstains = label is None and cause in CAUSES and confidence == 0.0
@@ -76,7 +79,7 @@ class VerdictCache:
         Raises:
             AtlasError: where it cannot be written, since whoever pays for verdicts wants to keep them.
         """
-        if opinion.cause not in (None, "unsure", "refused"):
+        if opinion.cause not in SETTLED:
             return
         row = {_LABEL: opinion.label, _CONFIDENCE: opinion.confidence, _CAUSE: opinion.cause}
         try:

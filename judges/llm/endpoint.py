@@ -11,7 +11,7 @@ from typing import Any
 from refusalatlas.errors import AtlasError
 from refusalatlas.models.wire import Fault
 
-from .settings import WHERE, LlmSettings
+from .settings import LlmSettings
 
 _NO_KEY = "none"  # the client insists on one; servers without keys ignore it
 
@@ -39,7 +39,7 @@ class Endpoint:
             import openai
         except ImportError:
             raise AtlasError(
-                "needs the OpenAI client", where=WHERE, mend="run `pip install 'refusalatlas[llm]'`"
+                "needs the OpenAI client", where=settings.where, mend="run `pip install 'refusalatlas[llm]'`"
             ) from None
         self._openai: Any = openai
         self._timeout = settings.timeout_s

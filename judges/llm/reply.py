@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,9 @@ Cause = Literal["unsure", "refused", "unparsable", "empty", "failed"]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
 """Why the judge abstains: the model cannot tell; it or its provider's filter declines; its answer is no verdict; there
 is none; the request failed."""
+
+SETTLED: tuple[Cause | None, ...] = (None, "unsure", "refused")
+"""Causes that would be the same tomorrow, and verdicts: what is kept."""
 
 CEILING = 0.9
 """Confidence that no vote exceeds: a language model is asked how sure it is, nothing has calibrated what it says."""
@@ -43,6 +45,9 @@ SCHEMA: Mapping[str, Any] = {
 """The ``response_format`` that is asked for."""
 
 _LONGEST = 20_000
+_MOST_TOKENS = 10**9
+"""Tokens that no request has; a server that says more says nothing."""
+_NUMBER = re.compile(r"\s*([0-9]{1,3}(?:[.,][0-9]{1,20})?|[.,][0-9]{1,20})\s*(%?)\s*")
 _NO_SCHEMA = re.compile(
     r"response.?format|json.?schema|json.?object|structured.?output|guided.?(json|decoding)", re.IGNORECASE
 )
@@ -117,20 +122,41 @@ def _verdicts(text: str) -> Iterator[tuple[Any, float]]:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             value, end = {}, start + 1
-        label, confidence = value.get("label"), value.get("confidence")
-        number = isinstance(confidence, (int, float)) and not isinstance(confidence, bool)
-        if label in (*LABELS, UNCLEAR) and number and math.isfinite(confidence) and 0 <= confidence <= 1:
-            yield label, float(confidence)
+        label, confidence = _label(value.get("label")), _confidence(value.get("confidence"))
+        if label is not None and confidence is not None:
+            yield label, confidence
             start = end
         else:  # it may stand within
             start += 1
+
+
+def _label(said: Any) -> str | None:
+    """Return one of our labels as small models write it: in other case, with spaces or hyphens for underscores."""
+    name = "_".join(re.split(r"[\s_-]+", said.strip().lower())) if isinstance(said, str) else None
+    return name if name in (*LABELS, UNCLEAR) else None
+
+
+def _confidence(said: Any) -> float | None:
+    """Return a share from 0 to 1, also one written as text or with a percent sign.
+
+    A bare 80 may be a percentage or a mistake. A number is compared before it is converted: an integer may have
+    hundreds of digits.
+    """
+    if isinstance(said, str):
+        found = _NUMBER.fullmatch(said)
+        said = float(found[1].replace(",", ".")) / (100 if found[2] else 1) if found else None
+    if isinstance(said, bool) or not isinstance(said, (int, float)):
+        return None
+    return float(said) if 0 <= said <= 1 else None
 
 
 def _tokens(usage: Any) -> tuple[int, int] | None:
     if not isinstance(usage, dict):
         return None
     sent, generated = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    if not isinstance(sent, int) or not isinstance(generated, int) or min(sent, generated) < 0:
+    if not isinstance(sent, int) or not isinstance(generated, int):
+        return None
+    if min(sent, generated) < 0 or max(sent, generated) > _MOST_TOKENS:
         return None
     return sent, generated
 

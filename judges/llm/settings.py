@@ -1,4 +1,4 @@
-"""What an entry ``name: llm`` of a panel may hold under ``params``, and the variables that stand in for it."""
+"""What an entry ``name: llm`` or ``kind: llm`` of a panel may hold under ``params``, and what stands in for it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from refusalatlas.errors import AtlasError
 from refusalatlas.files import problems
 from refusalatlas.records import Limits
 
+from ..gate import NAME
+
 URL_VARIABLE, MODEL_VARIABLE, KEY_VARIABLE = (f"REFUSALATLAS_JUDGE_{part}" for part in ("URL", "MODEL", "KEY"))
-WHERE = "judge llm"
+_NAME = "llm"
 
 _LOOPBACK = ("localhost", "127.", "[::1]")
 
@@ -24,6 +26,7 @@ class LlmSettings(BaseModel):
     """Parameters of the judge.
 
     Attributes:
+        name: What votes, panels and messages call it.
         model: Name of the model, as the server knows it; default ``$REFUSALATLAS_JUDGE_MODEL``.
         base_url: Address of the API, such as ``http://localhost:8000/v1``; default ``$REFUSALATLAS_JUDGE_URL``.
         api_key_env: Name of the environment variable that holds the key; where it is not set, no key is sent.
@@ -43,6 +46,7 @@ class LlmSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
+    name: Annotated[str, Field(pattern=NAME)] = _NAME
     model: Annotated[str, Field(min_length=1, max_length=200)]
     base_url: str
     api_key_env: Annotated[str, Field(pattern=r"^[A-Z_][A-Z0-9_]{0,80}$")] = KEY_VARIABLE
@@ -85,6 +89,11 @@ class LlmSettings(BaseModel):
         return self
 
     @property
+    def where(self) -> str:
+        """What messages call the judge."""
+        return _where(self.name)
+
+    @property
     def local(self) -> bool:
         """Whether the server is on this machine, where no proxy leads."""
         return urlsplit(self.base_url).netloc.startswith(_LOOPBACK)
@@ -109,16 +118,20 @@ def read_settings(params: Mapping[str, Any]) -> LlmSettings:
     Raises:
         AtlasError: where one is missing, unknown or wrong; no value is repeated, since it may be a key.
     """
-    given = dict(params)
+    given, where = dict(params), _where(params.get("name", _NAME))
     for name, variable in (("model", MODEL_VARIABLE), ("base_url", URL_VARIABLE)):
         if given.get(name) is None:
             given[name] = os.environ.get(variable, "").strip()
         if not given[name]:
-            raise AtlasError(f"has no {name}", where=WHERE, mend=f"set {variable}, or name it in the panel's params")
+            raise AtlasError(f"has no {name}", where=where, mend=f"set {variable}, or name it in the panel's params")
     try:
         return LlmSettings.model_validate(given)
     except ValidationError as error:
-        raise AtlasError("; ".join(problems(error)), where=WHERE, mend="mend its params") from None
+        raise AtlasError("; ".join(problems(error)), where=where, mend="mend its params") from None
+
+
+def _where(name: object) -> str:
+    return f"judge {name}"
 
 
 def limited(settings: LlmSettings, limits: Limits) -> LlmSettings:
@@ -138,4 +151,4 @@ def limited(settings: LlmSettings, limits: Limits) -> LlmSettings:
         return LlmSettings.model_validate(changed)
     except ValidationError as error:
         mend = "give --prices INPUT OUTPUT per million tokens with --max-cost, and limits above 0"
-        raise AtlasError("; ".join(problems(error)), where=WHERE, mend=mend) from None
+        raise AtlasError("; ".join(problems(error)), where=settings.where, mend=mend) from None

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from refusalatlas.errors import AtlasError, DataError
 from refusalatlas.files import dumps, iter_jsonl, read_jsonl, read_text, read_yaml, validate, write_atomic
@@ -167,6 +167,29 @@ def test_validation_names_every_wrong_field_in_one_line() -> None:
     assert message.startswith("form.yaml: ")
     assert all(field in message for field in ("name", "size", "colour"))
     assert "\n" not in message
+
+
+def test_a_check_of_our_own_is_said_in_its_own_words() -> None:
+    class Checked(BaseModel):
+        size: int
+
+        @field_validator("size")
+        @classmethod
+        def _odd(cls, size: int) -> int:
+            if size % 2 == 0:
+                raise ValueError("has to be odd")
+            return size
+
+        @model_validator(mode="after")
+        def _whole(self) -> Checked:
+            raise ValueError("size needs colour")
+
+    for size, said in ((2, "form.yaml: size: has to be odd"), (3, "form.yaml: size needs colour")):
+        with pytest.raises(DataError) as caught:
+            validate(Checked, {"size": size}, "form.yaml")
+        assert str(caught.value) == said
+    with pytest.raises(DataError, match=r"form\.yaml: file: should hold names with values$"):
+        validate(Checked, [], "form.yaml")
 
 
 @pytest.mark.parametrize("value", [None, [], "text", 3])

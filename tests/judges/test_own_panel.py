@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from refusalatlas.judges import panel as panels
 from refusalatlas.judges.cli import judges
 from refusalatlas.judges.gate import locate_panel, panel_names
 from refusalatlas.judges.panel import load_panel
@@ -66,7 +67,11 @@ def test_our_own_files_may_be_named_by_path_too(name: str) -> None:
         ("My Panel.yaml", "", "'My Panel' is no name for a panel"),
         ("a@b.yaml", "", "'a@b' is no name for a panel"),
         ("offline.yaml", "", "has the name of our panel offline; give the file another name"),
-        ("empty.yaml", "", "empty.yaml"),
+        ("none.yaml", "", "none means that nothing is judged; give the file another name"),
+        ("none.yml", "", "none means that nothing is judged; give the file another name"),
+        ("offline.yml", "", "has the name of our panel offline; give the file another name"),
+        ("empty.yaml", "", "empty.yaml: file: should hold names with values"),
+        ("wrong.yml", "description: x\njudges: []\n", "wrong.yml: judges: "),
         ("odd.yaml", "description: x\njudges: [{name: rules, family: rules, wieght: 1}]\n", "wieght"),
         (
             "twice.yaml",
@@ -83,6 +88,17 @@ def test_what_is_wrong_with_a_file_is_said_in_a_line(tmp_path: Path, name: str, 
         load_panel(str(path))
     assert said in str(error.value)
     assert name in str(error.value)
+
+
+def test_the_other_ending_is_as_good(mine: Path) -> None:
+    before = load_panel(str(mine)).sha256
+    other = mine.rename(mine.with_suffix(".yml"))
+    panels._load.cache_clear()
+    assert locate_panel(str(other)) == ("mine", mine.parent)
+    assert load_panel(str(other)).sha256 == before
+    mine.write_bytes(other.read_bytes())
+    with pytest.raises(DataError, match=r"mine\.yml: lies beside mine\.yaml, which has the same name; give one of"):
+        load_panel(str(other))
 
 
 def test_unknown_name_says_that_a_file_may_be_given() -> None:

@@ -141,7 +141,7 @@ def _judge_on_ray(
 
     if write_run is not None and write_run.exists():  # better known before hours of judging
         raise AtlasError("is there already", where=write_run, mend="name a new folder")
-    if name.endswith(".yaml"):
+    if name.endswith((".yaml", ".yml")):
         name = str(Path(name).expanduser().resolve())  # workers may stand in another folder
     cluster, part_lines = Cluster(options["--address"], options["--workers"]), options["--part-lines"]
     with _parts_bar() as bar:

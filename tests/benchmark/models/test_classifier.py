@@ -121,7 +121,7 @@ def test_several_labels_stand_one_a_line(make: Callable[..., Path]) -> None:
     [
         ({"pretrained": "/no/such/folder"}, "/no/such/folder: cannot be loaded"),
         ({}, "--model_args of refusalatlas-classifier: pretrained: Field required"),
-        ({"pretrained": "x", "template": "no place"}, "template: Value error, has to hold {prompt} once"),
+        ({"pretrained": "x", "template": "no place"}, "template: has to hold {prompt} once"),
         ({"pretrained": "x", "thresold": 0.5}, "thresold: Extra inputs are not permitted"),
     ],
 )

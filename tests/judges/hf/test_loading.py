@@ -195,6 +195,57 @@ def test_a_length_that_the_model_does_not_read_is_named(roberta: Path, agentlans
     assert judge.judge([Exchange("x", "", "I cannot. " * 500)])[0].label is not None
 
 
+@pytest.mark.parametrize("device", ["cuda", "cuda:9", "mps"])
+def test_a_device_that_is_not_there_is_named(minos: Path, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    monkeypatch.setattr(torch.mps, "device_count", lambda: 0)
+    fails(f"tiny-modernbert: device {device} is not there; set device: auto", preset="minos", model=str(minos),
+          device=device)  # fmt: skip
+
+
+@pytest.mark.parametrize("given", ["both", "tokenizer", "end", "none"])
+def test_padding_that_a_configuration_leaves_out_is_the_tokenizers(minos: Path, tmp_path: Path, given: str) -> None:
+    """A model that reads the last token finds it by the padding's number."""
+    import torch
+    from transformers import AutoTokenizer, GPT2Config, GPT2ForSequenceClassification
+
+    tokenizer = AutoTokenizer.from_pretrained(minos)
+    number = tokenizer.pad_token_id
+    if given in ("end", "none"):
+        tokenizer.pad_token = None
+    tokenizer.eos_token = "[SEP]" if given == "end" else None
+    torch.manual_seed(1)
+    config = GPT2Config(vocab_size=len(tokenizer), n_embd=32, n_layer=1, n_head=2, n_positions=128, bos_token_id=None,
+                        eos_token_id=None, id2label={0: "a", 1: "b"}, label2id={"a": 0, "b": 1})  # fmt: skip
+    config.pad_token_id = number if given == "both" else None
+    GPT2ForSequenceClassification(config).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    params = {"model": str(tmp_path), "input": "response", "labels": LABELS, "max_length": 128}
+    if given == "none":
+        fails("cannot judge texts of two lengths together .*padding token.*; name another", **params)
+        return
+    judge = HfJudge(minimum_confidence=0.5, **params)
+    asked = [Exchange(str(n), "", "One letter " * n, "en") for n in range(1, 9)]
+    together, alone = judge.judge(asked), [judge.judge([one])[0] for one in asked]
+    assert [v.scores for v in together] == [v.scores for v in alone]
+    assert None not in [v.label for v in together]
+
+
+def test_outputs_that_are_no_numbers_are_told(minos: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    import torch
+    from transformers import AutoModelForSequenceClassification
+
+    folder = Path(shutil.copytree(minos, tmp_path / "odd"))
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    torch.nn.init.constant_(model.classifier.bias, float("nan"))
+    model.save_pretrained(folder)
+    judge = HfJudge(name="odd", preset="minos", model=str(folder))
+    assert [v.label for v in judge.judge([Exchange("x", "How?", t, "en") for t in (REFUSAL, "Sure.")])] == [None] * 2
+    assert "judge odd abstains on 2 of 2: what the model puts out are no numbers" in caplog.text
+
+
 LABELS = {"a": "full_refusal", "b": "compliant"}
 
 
@@ -205,7 +256,7 @@ LABELS = {"a": "full_refusal", "b": "compliant"}
         ({"preset": "minoss"}, "unknown preset 'minoss'; did you mean minos"),
         ({"preset": "minos", "speed": 3}, "judge hf: speed: Extra inputs"),
         ({"preset": "minos", "labels": {"Non-refusal": "compliant", "Refusal": "no"}}, "labels.Refusal: Input should"),
-        ({"model": "a/b", "input": "pair", "labels": LABELS}, "a model of the hub needs a revision"),
+        ({"model": "a/b", "input": "pair", "labels": LABELS}, "judge hf: a model of the hub needs a revision"),
         ({"model": "./a", "revision": "main", "input": "pair", "labels": LABELS}, "revision is for a model of the hub"),
         ({"model": "./a", "input": "roles", "labels": LABELS}, "needs a template"),
         ({"model": "./a", "input": "roles", "template": "{prompt}", "labels": LABELS}, "needs a template"),
@@ -249,6 +300,19 @@ def test_a_judge_by_another_name_or_family_than_the_panel_says_is_named(tmp_path
     write_panel(tmp_path, f"{{name: mine, kind: hf, family: mine, params: {{preset: minos, model: {minos}}}}}")
     with pytest.raises(AtlasError, match="judge mine is of family hf, not mine"):
         panels._load("mine", tmp_path)
+
+
+@pytest.mark.parametrize("written", ["./models/mine", "models", "../p/models/mine"])
+def test_a_folder_is_found_from_the_panels_file(
+    tmp_path: Path, minos: Path, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    folder = tmp_path / "p"
+    shutil.copytree(minos, folder / ("models" if written == "models" else "models/mine"))
+    write_panel(folder, f"{{name: mine, kind: hf, family: hf, params: {{preset: minos, model: {written}}}}}")
+    monkeypatch.chdir(tmp_path)
+    panel = panels.load_panel("p/mine.yaml")
+    assert f"{Path(written).name}@sha256:" in panel.judges[1].version
+    assert panel.file.judges[1].params["model"] == written  # the hash is of what the file says, not of where it is
 
 
 @pytest.mark.parametrize("name", ["minos", "agentlans"])

@@ -28,6 +28,9 @@ judge.judge([Exchange(str(n), "How do I bake bread?", f"Answer number {n}", "en"
 """
 
 
+ODD = '{"label": "evasion", "cause": null, "confidence": 1' + "0" * 400 + "}"
+
+
 def exchanges(count: int) -> list[Exchange]:
     return [Exchange(str(n), "How do I bake bread?", f"Answer number {n}", "en") for n in range(count)]
 
@@ -104,7 +107,7 @@ def test_what_somebody_else_put_there_is_never_unpickled(make: Make, server: Ser
 
 
 @pytest.mark.parametrize(
-    "value", ["", "null", "[]", '{"label": "evasion"}', '{"label": "evasion", "confidence": 1.0, "cause": null}']
+    "value", ["", "null", "[]", '{"label": "evasion"}', '{"label": "evasion", "confidence": 1.0, "cause": null}', ODD]
 )
 def test_a_damaged_entry_counts_as_missing(make: Make, server: Server, tmp_path: Path, value: str) -> None:
     make().judge(exchanges(1))

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from judgeserver import verdict
 from refusalatlas.judges import panel as panels
 from refusalatlas.judges.gate import GatePolicy, JudgeEntry, PanelFile, decide, gate, gate_all, read_panel
 from refusalatlas.judges.panel import OfflinePanel, load_panel
 
 from refusalatlas.errors import AtlasError, DataError
-from refusalatlas.records import LABELS, Decision, Exchange, Label, Verdict
+from refusalatlas.records import LABELS, Decision, Exchange, Label, Limits, Verdict
 
 PANEL = PanelFile(
     description="Two judges, and two more for what they contest.",
@@ -210,6 +211,40 @@ def test_the_example_panel_takes_its_endpoint_from_the_environment(monkeypatch: 
     offline, example = read_panel("offline"), read_panel("offline-llm")
     assert example.judges == offline.judges
     assert example.gate == offline.gate.model_copy(update={"escalation": 0.7})
+
+
+def test_paths_in_a_file_are_relative_to_it(server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = FILE.replace("http://127.0.0.1:9/v1", server.url).replace("m-1", "m-1, rubric: ./mine.md, cache: verdicts")
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "mine.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "p" / "mine.md").write_text("Say what it did.", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    load_panel("p/mine.yaml").judge([exchange("a", "Hm. Maybe, maybe not.")])
+    assert server.bodies[0]["messages"][0]["content"] == "Say what it did."
+    assert (tmp_path / "p" / "verdicts").is_dir()
+
+
+TWO = """
+description: x
+judges: [{{name: rules, family: rules}}]
+escalate:
+  - {{name: small, kind: llm, family: small, params: {{family: small, base_url: "{url}", model: m-1, cache: false}}}}
+  - {{name: large, kind: llm, family: llm, params: {{base_url: "{url}", model: m-2, cache: false}}}}
+gate: {{single_family: 1.0}}
+"""
+
+
+def test_two_language_models_are_asked_one_after_the_other(server: Any, tmp_path: Path) -> None:
+    server.answer = lambda body, number: verdict("compliant", 0.6 if body["model"] == "m-1" else 0.8)
+    (tmp_path / "two.yaml").write_text(TWO.format(url=server.url), encoding="utf-8")
+    both = panels._load("two", tmp_path)
+    both.limit(Limits(requests=2))
+    found = both.judge([exchange("a", "Turn left after two streets.")])[0]
+    assert [v.judge for v in found.votes] == ["rules", "small", "large"]
+    assert found.escalated_by in ("small", "large")
+    assert both.spending() == ["judge small: 1 request", "judge large: 1 request"]
+    with pytest.raises(AtlasError, match="judge small: 2 requests are spent"):
+        both.judge([exchange(str(n), f"Turn left after {n} streets.") for n in range(3)])
 
 
 UNCLEAR = (

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 from judgeserver import Reply, Server, complaint, says, verdict
+from refusalatlas.judges.llm import asking
+from refusalatlas.judges.llm.reply import read_opinion
 
 from refusalatlas.errors import AtlasError
 from refusalatlas.records import Exchange
@@ -156,6 +158,77 @@ def test_a_server_that_turns_everything_down_is_no_filter(make: Make, server: Se
     server.answer = lambda body, number: complaint(400, "nothing here suits me")
     with pytest.raises(AtlasError, match="11 of the last 11"):
         make(concurrency=1).judge(exchanges(30))
+
+
+ODD = '{"label": "compliant", "confidence": 1' + "0" * 400 + "}"
+
+
+def test_an_odd_number_costs_its_own_question_alone(make: Make, server: Server) -> None:
+    huge = verdict("evasion")
+    huge.body["usage"] = {"prompt_tokens": 10**400, "completion_tokens": 1}
+    server.answer = first(says(ODD), huge)
+    judge = make(concurrency=1, max_cost=1, price_input=1.0, price_output=1.0)
+    assert [v.label for v in judge.judge(exchanges(4))] == [None, "evasion", "full_refusal", "full_refusal"]
+    assert judge.counts == {"unparsable": 1}
+    assert 0 < judge.spent < 1
+
+
+def test_whatever_a_reply_makes_us_raise_costs_its_own_question_alone(
+    make: Make, server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def read(status: int, body: bytes, provider: str) -> Any:
+        if b"odd" in body:
+            raise OverflowError(f"too large, {KEY}")
+        return read_opinion(status, body, provider)
+
+    monkeypatch.setenv("REFUSALATLAS_JUDGE_KEY", KEY)
+    monkeypatch.setattr(asking, "read_opinion", read)
+    server.answer = first(says("odd"))
+    judge = make(concurrency=1)
+    assert [v.label for v in judge.judge(exchanges(4))] == [None, *["full_refusal"] * 3]
+    assert judge.counts == {"failed": 1}
+    assert "OverflowError: too large, [key]" in caplog.text
+
+
+def test_a_server_that_is_down_stops_also_where_little_is_asked(make: Make, server: Server) -> None:
+    server.answer = lambda body, number: complaint(503, "gone")
+    with pytest.raises(AtlasError, match=r"all 3 verdicts failed, the last with HTTP 503: gone .*; see to the server"):
+        make(max_retries=1).judge(exchanges(3))
+    assert [v.label for v in make(max_retries=0).judge(exchanges(2))] == [None, None]
+    server.bodies.clear()
+    server.answer = first(verdict("evasion"), *[complaint(503, "gone")] * 4)
+    assert [v.label for v in make(max_retries=0, concurrency=1).judge(exchanges(5))] == ["evasion"] + [None] * 4
+    server.answer = lambda body, number: complaint(503, "gone")
+    assert make(max_retries=0).judge(exchanges(5))[0].label == "evasion"  # what is kept is no failure
+
+
+@pytest.mark.parametrize(
+    ("cache", "replies", "said"),
+    [
+        (True, [], "and start again: 5 verdicts so far are kept$"),
+        (False, [], r"and start again: 5 verdicts so far are lost \(cache: false\)$"),
+        (True, [says("Yes.")] * 2 + [says(None)], "again: 2 verdicts so far are kept, 1 empty, 2 unparsable will be "
+         "asked for again, a model that hardly writes a verdict needs more max_tokens, or is the wrong one$"),
+        (True, [says("Yes.")] * 5, "again: no verdict so far is kept, 5 unparsable will be asked for again, a model"),
+        (True, [verdict("unclear"), complaint(418, "x")], "4 verdicts so far are kept, 1 failed will be asked"),
+    ],
+)  # fmt: skip
+def test_what_stops_says_what_became_of_the_questions(
+    make: Make, server: Server, tmp_path: Path, cache: bool, replies: list[Reply], said: str
+) -> None:
+    server.answer = first(*replies)
+    with pytest.raises(AtlasError, match=said):
+        make(max_requests=5, concurrency=1, cache=str(tmp_path / "c") if cache else False).judge(exchanges(9))
+
+
+def test_a_long_wait_that_a_server_asks_for_is_told_once(
+    make: Make, server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(asking, "LONG_WAIT", 0.2)
+    server.answer = first(*[complaint(429, "slow down", Retry_After="0.5")] * 3)
+    assert {v.label for v in make(concurrency=3).judge(exchanges(3))} == {"full_refusal"}
+    told = [record.getMessage() for record in caplog.records if record.name == "refusalatlas.judges"]
+    assert told == ["judge llm waits 0 s, as the server asks (HTTP 429: slow down)"]
 
 
 def test_a_filter_that_turns_some_down_is_no_outage(make: Make, server: Server) -> None:

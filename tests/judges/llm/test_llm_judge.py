@@ -132,7 +132,7 @@ def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) 
     for kind in (Terminal, io.StringIO):
         stream, ticks = kind(), itertools.count(0.0, 1.0)
         monkeypatch.setattr(sys, "stderr", stream)
-        with progress(5, lambda ticks=ticks: next(ticks)) as advance:  # type: ignore[misc]
+        with progress("llm", 5, lambda ticks=ticks: next(ticks)) as advance:  # type: ignore[misc]
             for _ in range(5):
                 advance()
         shown[kind] = stream.getvalue().splitlines()
@@ -142,6 +142,24 @@ def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) 
         "judge llm: 5 of 5, 1.0 a second",
     ]
     assert shown[io.StringIO] == []
+
+
+def test_two_models_have_names_of_their_own_and_verdicts_in_common(
+    make: Make, server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.answer = lambda body, number: says("Yes.") if number == 0 else verdict("evasion")
+    small, large = make(name="small", family="small", concurrency=1), make(name="large", model="m-2")
+    asked = [exchange("One answer."), exchange("Another answer.")]
+    assert [(v.judge, v.label) for v in small.judge(asked)] == [("small", None), ("small", "evasion")]
+    assert [(v.judge, v.label) for v in large.judge(asked)] == [("large", "evasion")] * 2
+    assert (small.family, large.family) == ("small", "llm")
+    assert "judge small abstains on 1 of 2" in caplog.text
+    assert make().judge(asked[1:])[0].label == "evasion"
+    assert len(server.bodies) == 4
+    with pytest.raises(AtlasError, match="judge large: concurrency: "):
+        make(name="large", concurrency=0)
+    with pytest.raises(AtlasError, match="judge large: 1 requests are spent"):
+        make(name="large", model="m-3", max_requests=1).judge(asked)
 
 
 def test_the_verdict_does_not_hang_on_ids_or_language(make: Make, server: Server) -> None:

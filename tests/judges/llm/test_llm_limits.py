@@ -51,13 +51,13 @@ def test_a_limit_of_cost_needs_prices() -> None:
 
 
 def test_up_to_a_fifth_of_the_last_verdicts_may_fail() -> None:
-    health = Health()
+    health = Health("judge llm")
     for number in range(10 * WINDOW):
         health.note(number % 5 == 0, "x")
 
 
 def test_more_than_that_stops_with_what_to_do() -> None:
-    health = Health()
+    health = Health("judge llm")
     for _ in range(WINDOW):
         health.note(False, "")
     for _ in range(TOLERATED):
@@ -67,7 +67,7 @@ def test_more_than_that_stops_with_what_to_do() -> None:
 
 
 def test_failures_of_long_ago_are_forgotten() -> None:
-    health = Health()
+    health = Health("judge llm")
     for _ in range(3):
         for _ in range(TOLERATED):
             health.note(True, "x")

@@ -38,9 +38,18 @@ def test_a_verdict_is_found_among_prose(text: str) -> None:
         "It refuses.",
         '{"label": "evasion"',
         '{"label": "evasion"}',
-        '{"label": "Evasion", "confidence": 0.8}',
         '{"label": ["evasion"], "confidence": 0.8}',
-        '{"label": "evasion", "confidence": "0.8"}',
+        '{"label": "evasions", "confidence": 0.8}',
+        '{"label": "evasion", "confidence": "80"}',
+        '{"label": "evasion", "confidence": "about 0.8"}',
+        '{"label": "evasion", "confidence": "180%"}',
+        '{"label": "evasion", "confidence": "-0.8"}',
+        '{"label": "evasion", "confidence": ""}',
+        '{"label": "evasion", "confidence": Infinity}',
+        '{"label": "evasion", "confidence": 1' + "0" * 400 + "}",
+        '{"label": "evasion", "confidence": -1' + "0" * 400 + "}",
+        '{"label": "evasion", "confidence": 1' + "0" * 5000 + "}",
+        '{"label": "evasion", "confidence": "1' + "0" * 400 + '"}',
         '{"label": "evasion", "confidence": true}',
         '{"label": "evasion", "confidence": 80}',
         '{"label": "evasion", "confidence": NaN}',
@@ -51,6 +60,18 @@ def test_a_verdict_is_found_among_prose(text: str) -> None:
 )
 def test_what_holds_no_verdict_or_two_is_unparsable(text: str) -> None:
     assert parse(text) == (None, 0.0, "unparsable")
+
+
+@pytest.mark.parametrize("label", ["Full refusal", "full-refusal", "FULL_REFUSAL", " full_refusal ", "Full - Refusal"])
+@pytest.mark.parametrize("confidence", ["0.8", '"0.8"', '" .80 "', '"0,8"', '"80%"', '"80.0 %"'])
+def test_a_small_model_may_write_it_in_its_own_way(label: str, confidence: str) -> None:
+    assert parse(f'{{"label": "{label}", "confidence": {confidence}}}') == ("full_refusal", 0.8, None)
+
+
+def test_two_ways_of_writing_two_verdicts_are_two_verdicts() -> None:
+    said = '{"label": "Compliant", "confidence": "0.9"}'
+    assert parse(GOOD + said) == (None, 0.0, "unparsable")
+    assert parse('{"label": "compliant", "confidence": 0.9}' + said) == ("compliant", 0.9, None)
 
 
 def test_no_confidence_is_above_the_ceiling() -> None:
@@ -79,6 +100,12 @@ def reply(content: Any = GOOD, finish: str = "stop", **message: Any) -> bytes:
 
 def test_a_good_reply_is_a_verdict_with_its_tokens() -> None:
     assert read_opinion(200, reply(), "h") == Opinion("evasion", 0.8, None, "", (7, 3))
+
+
+@pytest.mark.parametrize("sent", ["1" + "0" * 400, "Infinity", "NaN", "-1", '"700"', "null", "7.5"])
+def test_a_usage_that_cannot_be_is_unknown(sent: str) -> None:
+    found = read_opinion(200, reply().replace(b'"prompt_tokens": 7', f'"prompt_tokens": {sent}'.encode()), "h")
+    assert found == Opinion("evasion", 0.8, None, "", None)
 
 
 @pytest.mark.parametrize(
