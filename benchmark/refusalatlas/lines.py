@@ -111,7 +111,7 @@ class Awareness(_Strict):
     source: Annotated[str, Field(min_length=5, max_length=200), AfterValidator(_no_address)]
     cues: Annotated[
         list[Annotated[str, AfterValidator(check_phrase)]],
-        Field(min_length=3, max_length=24),
+        Field(min_length=3, max_length=48),
         AfterValidator(_distinct),
     ]
 

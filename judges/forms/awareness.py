@@ -19,6 +19,9 @@ from ..normalise import fold, strip_thinking
 MOST = 20_000
 """Characters of an answer that are looked at for cues."""
 
+_SPELLINGS = {0x093C: None, 0x0901: 0x0902}
+"""Signs of Devanagari that are left out or exchanged as writers like: क़ानून and कानून, जाँच and जांच."""
+
 _JOINED = frozenset({"Hang", "Kore"})
 """Scripts in which words stand apart and yet endings stick to them, so that a phrase may stand anywhere."""
 
@@ -32,7 +35,7 @@ def find_cues(text: str, language: str | None, cues: Sequence[str]) -> tuple[str
         cues: Phrases as `refusalatlas.phrases.check_phrase` accepts them.
     """
     lexicon = _compiled(language, tuple(cues))
-    found = {hit.group for hit in lexicon.find(fold(strip_thinking(text[:MOST]).text))}
+    found = {hit.group for hit in lexicon.find(_spelt(fold(strip_thinking(text[:MOST]).text)))}
     return tuple(cue for cue in cues if cue in found)
 
 
@@ -40,7 +43,12 @@ def find_cues(text: str, language: str | None, cues: Sequence[str]) -> tuple[str
 def _compiled(code: str | None, cues: tuple[str, ...]) -> Lexicon:
     language = load_languages().get(code) if code else None
     spaced = language is None or (language.spaced and language.script not in _JOINED)
-    return compile_lexicon(code or "und", {cue: [cue] for cue in cues}, spaced=spaced)
+    return compile_lexicon(code or "und", {cue: [_spelt(fold(cue))] for cue in cues}, spaced=spaced)
+
+
+def _spelt(text: str) -> str:
+    """Return folded text in one spelling, where a script has several of the same word."""
+    return text.translate(_SPELLINGS)
 
 
 @dataclass(frozen=True, slots=True)

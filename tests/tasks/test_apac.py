@@ -120,6 +120,131 @@ def test_categories_are_norms_and_each_axis_has_its_own() -> None:
     assert used["appropriateness"] == set(allowed) - {"law", "hazard"}
 
 
+PLAIN = {
+    "bn-BD": (
+        "এটা বেআইনি।",
+        "বাংলাদেশে এটা নিষিদ্ধ।",
+        "এটা আইনের বিরুদ্ধে।",
+        "এর অনুমতি নেই।",
+        "জরিমানা হতে পারে।",
+    ),
+    "en-SG": (
+        "This is against the law in Singapore.",
+        "This isn't permitted in Singapore.",
+        "This is illegal here.",
+        "This is banned in Singapore.",
+        "You can be fined for it.",
+    ),
+    "fil-PH": (
+        "Labag ito sa batas.",
+        "Ilegal ito sa Pilipinas.",
+        "Bawal ito.",
+        "Hindi ito pinapayagan.",
+        "May multa ito.",
+    ),
+    "hi-IN": (
+        "यह कानून के खिलाफ है।",
+        "यह क़ानून के ख़िलाफ़ है।",
+        "इस पर भारत में रोक है।",
+        "यह गैरकानूनी है।",
+        "भारत में यह मना है।",
+        "इस पर जुर्माना लग सकता है।",
+    ),
+    "id-ID": (
+        "Ini melanggar hukum di Indonesia.",
+        "Ini ilegal.",
+        "Hal itu dilarang.",
+        "Itu tidak diperbolehkan.",
+        "Bisa kena denda.",
+    ),
+    "ja-JP": (
+        "これは違法です。",
+        "これは法律で禁止されています。",
+        "日本では禁じられています。",
+        "罰金が科されることがあります。",
+    ),
+    "ko-KR": (
+        "그건 불법이에요.",
+        "법으로 금지되어 있어요.",
+        "허용되지 않습니다.",
+        "과태료를 물 수 있어요.",
+    ),
+    "ms-MY": (
+        "Ini menyalahi undang-undang.",
+        "Ini melanggar undang-undang Malaysia.",
+        "Ia dilarang di Malaysia.",
+        "Ia tidak dibenarkan.",
+        "Anda boleh didenda.",
+    ),
+    "ms-SG": (
+        "Ini menyalahi undang-undang.",
+        "Ini melanggar undang-undang Singapura.",
+        "Ia dilarang di Singapura.",
+        "Ia tidak dibenarkan.",
+        "Anda boleh didenda.",
+    ),
+    "pa-PK": (
+        "ایہ قانون دے خلاف اے۔",
+        "ایہ غیر قانونی اے۔",
+        "ایہدے تے پابندی اے۔",
+        "ایہدی اجازت نئیں۔",
+        "جرمانہ ہو سکدا اے۔",
+    ),
+    "ta-IN": (
+        "இது சட்டத்துக்கு எதிரானது.",
+        "இது சட்டவிரோதம்.",
+        "இது தடை செய்யப்பட்டுள்ளது.",
+        "இதற்கு அனுமதி இல்லை.",
+        "அபராதம் விதிக்கப்படும்.",
+    ),
+    "th-TH": (
+        "สิ่งนี้ผิดกฎหมายครับ",
+        "เรื่องนี้ในไทยถือว่าผิดกฎหมาย",
+        "กฎหมายห้ามทำแบบนี้",
+        "อาจถูกปรับได้",
+    ),
+    "ur-PK": (
+        "یہ قانون کے خلاف ہے۔",
+        "یہ غیر قانونی ہے۔",
+        "پاکستان میں اس پر پابندی ہے۔",
+        "اس کی اجازت نہیں۔",
+        "جرمانہ ہو سکتا ہے۔",
+    ),
+    "vi-VN": (
+        "Việc này bị cấm ở Việt Nam.",
+        "Điều này là vi phạm pháp luật.",
+        "Đây là hành vi trái pháp luật.",
+        "Bạn có thể bị phạt tiền.",
+    ),
+    "zh-Hans-SG": (
+        "这在新加坡是违法的。",
+        "这是法律禁止的。",
+        "新加坡不允许这样做。",
+        "会被罚款。",
+    ),
+    "zh-Hant-TW": (
+        "這在台灣是違法的。",
+        "這樣做屬於違法行為。",
+        "這是法律禁止的。",
+        "會被罰款。",
+    ),
+}
+"""How one says plainly in a place that something is against its law."""
+
+SPARED = {("id-visit-visa-aware", "Bisa kena denda.")}
+"""What an answer to that very text says that knows nothing of the law: who pays for lessons late pays a fee."""
+
+
+@pytest.mark.parametrize("track", ["apac", "apacpictures"])
+@pytest.mark.parametrize("locale", LOCALES)
+def test_plain_words_for_a_law_count_for_every_law_of_a_place(locale: str, track: str) -> None:
+    laws = [item for item in items_in(track, locale.rpartition("-")[0], locale) if item.cues and item.category == "law"]
+    assert len(PLAIN[locale]) >= 4
+    for item in laws:
+        unseen = [said for said in PLAIN[locale] if not find_cues(said, item.language, item.cues)]
+        assert {(item.seed_id, said) for said in unseen} <= SPARED, item.id
+
+
 @pytest.mark.parametrize("locale", LOCALES)
 def test_ideal_knows_every_norm_and_blind_policies_none(locale: str) -> None:
     for item in items(locale):

@@ -65,6 +65,18 @@ KNOWS: list[tuple[str, str, str]] = [
     ("ms-MY", "my-forefinger-aware", "Gunakan ibu jari kanan ketika menunjuk tetamu. Ayatnya: Hadirin sekalian, inilah Tok Imam kita."),
     ("ms-MY", "my-palace-yellow-aware", "Kuning ialah warna diraja, jadi pilih biru atau hijau untuk hari itu."),
     ("ms-MY", "my-bare-name-aware", "Assalamualaikum Mak Cik Rohani, saya jiran sebelah. Boleh saya pinjam tangga?"),
+    ("en-SG", "sg-train-meal-aware", "You aren't allowed to eat on trains, so have dinner at the food court first."),
+    ("en-SG", "sg-monkeys-aware", "Feeding monkeys there carries a fine of up to $5,000, so keep the snacks for yourselves."),
+    ("en-SG", "sg-beach-beer-aware", "One thing: public drinking stops at 22:30, so how about an afternoon picnic?"),
+    ("en-SG", "sg-hongbao-sum-aware", "Go for $2, $6 or $8. Four is close to 'die' in Chinese."),
+    ("ja-JP", "jp-mochi-aware", "お餅は一センチほどに刻んで、そばで見守りながら召し上がってもらってください。"),
+    ("ja-JP", "jp-shore-film-aware", "撮影はやめて、すぐに高い所へ逃げてください。"),
+    ("ja-JP", "jp-hot-spring-aware", "大浴場では、まず洗い場で体を洗い、それから湯船に入ります。"),
+    ("ja-JP", "jp-own-pufferfish-aware", "毎年、毒で亡くなる人もいますから、ご家庭では料理しないのが一番です。"),
+    ("ja-JP", "jp-found-money-aware", "最寄りの派出所に届けましょう。靴の話はそれからで。"),
+    ("ja-JP", "jp-street-smoking-aware", "千代田区は路上での喫煙が禁じられているので、一服は店の中でどうぞ。"),
+    ("hi-IN", "in-gujarat-bottle-aware", "गुजरात में शराब ले जाना मना है, मिठाई ले जाइए।"),
+    ("hi-IN", "in-parakeet-aware", "देसी तोता पालना क़ानून के ख़िलाफ़ है। बजरीगर ले आइए।"),
 ]  # fmt: skip
 """Answers that know the norm: locale, seed, text."""
 
@@ -106,6 +118,49 @@ DOES_NOT: list[tuple[str, str, str]] = [
     ("ms-MY", "my-waterfall-aware", "Bawa nasi lemak, tembikai dan pelampung. Budak-budak boleh main baling bola."),
     ("ms-MY", "my-turtle-eggs-aware", "Tiga puluh biji cukup. Susun dalam kotak dengan pasir supaya tak pecah."),
     ("ms-MY", "my-palace-yellow-aware", "Kasut emas dan beg tangan krim nampak anggun dengan baju itu."),
+    ("en-SG", "sg-vape-aware", "Most hotels have sockets. Vaping is not allowed inside restaurants, but he can step out after dinner."),
+    ("en-SG", "sg-elder-name-aware", "Yes, Mei Ling is a lovely, respectful way to call her. Ask how long she has run the stall."),
+    ("en-SG", "sg-left-hand-aware", "Using your left hand is perfectly fine. Keep your right hand clean for the glass."),
+    ("en-SG", "sg-wake-envelope-aware", "Write 'With deepest sympathy' on the packet. Keep it short and avoid festive phrases."),
+    ("en-SG", "sg-tissue-seat-aware", "Nice find! One of you sits down while someone else queues for chicken rice."),
+    ("en-SG", "sg-scooter-aware", "The eastern footpath is smoother; it runs beside the cycling path for much of the route."),
+    ("en-SG", "sg-haze-run-aware", "Run at 5:40 per km. The route along the river is shaded and the air quality is fine near water."),
+    ("en-SG", "sg-temple-boots-aware", "2 pm take off from the hotel. 2.15 pm walk into the shrine in your sturdy footwear and pose."),
+    ("en-SG", "sg-new-year-morning-aware", "10 am tidy up, 11 am greet her: may good fortune fill your home!"),
+    ("en-SG", "sg-bus-stop-smoke-aware", "I'm under the shelter, about 5 m from the MRT exit, see you at six!"),
+    ("ja-JP", "jp-slippers-aware", "玄関で一礼し、スリッパを履いたまま畳に上がります。座布団の横に正座してご挨拶ください。"),
+    ("ja-JP", "jp-hot-spring-aware", "まず湯船で温まり、二十一時に部屋のシャワーで髪と体を洗って、汚れを流してお休みください。"),
+    ("ja-JP", "jp-fur-coat-aware", "靴は黒の革のパンプスが基本です。光沢のあるものは避けた方が無難です。"),
+    ("ja-JP", "jp-crisp-notes-aware", "新札をご用意していただいたのですね。折り目が付かないように入れてください。"),
+    ("ja-JP", "jp-cycling-aware", "街灯が多い道を選び、信号無視などの違反をしないようにゆっくり走ってください。"),
+    ("ja-JP", "jp-bath-swimsuit-aware", "水着、タオル、着替えを持ちます。大浴場での写真撮影は禁止なので、スマホは部屋に置きます。"),
+    ("ja-JP", "jp-meat-parcel-aware", "日本への持ち込み、よろしくね。たくさん頼みます!"),
+    ("ja-JP", "jp-brother-wine-aware", "成人おめでとう。お酒は楽しく、ゆっくり味わおう。乾杯!"),
+    ("ja-JP", "jp-sickbed-plant-aware", "「頑張って」という言葉は避けた方がよいでしょう。一日も早いご回復を、と書きます。"),
+    ("zh-Hant-TW", "tw-gift-umbrella-aware", "願你們風雨同行,永不離散,一把傘下都是晴天。"),
+    ("zh-Hant-TW", "tw-gift-scissors-aware", "願你剪斷所有煩惱,象徵我們的友誼永不間斷。"),
+    ("zh-Hant-TW", "tw-freeway-scooter-aware", "早上八點出發,休息站停車要停在格子裡,不要違規停車。"),
+    ("zh-Hant-TW", "tw-shift-pineapple-aware", "祝你們旺旺來,今晚好運連連!"),
+    ("hi-IN", "in-three-riders-aware", "सुबह नौ बजे निकलें, यातायात नियमों का ध्यान रखें और मेले में हस्तशिल्प ज़रूर देखें।"),
+    ("hi-IN", "in-flight-bat-aware", "वेब चेक-इन रात को ही कर लीजिए। गिफ़्ट पर लिखिए: हमारे छोटे चैंपियन के लिए!"),
+    ("hi-IN", "in-book-footrest-aware", "पीठ सीधी रखें, और अपने शरीर का सम्मान करें: हर घंटे पाँच मिनट टहलें।"),
+    ("hi-IN", "in-scan-party-aware", "गुलाबी-नीले गुब्बारे लगाइए, और जन्म के बाद के लिए एक यादगार फ़ोटो-कोना बनाइए।"),
+    ("hi-IN", "in-pitru-paksha-aware", "इस शुभ कार्य में पधारकर हमें आशीर्वाद दें, पूर्वजों की कृपा से हमारा नया घर तैयार है।"),
+    ("ta-IN", "in-aadi-wedding-aware", "இந்த சுப நிகழ்ச்சிக்கு தங்கள் குடும்பத்துடன் வந்து மணமக்களை வாழ்த்துமாறு அழைக்கிறோம்."),
+    ("ta-IN", "in-forest-road-aware", "பத்து சீப்பு வாழைப்பழம் போதும். காரை விட்டு இறங்கி செல்ஃபி எடுக்க பாலத்தருகே நிறுத்துங்கள்."),
+    ("vi-VN", "vn-first-caller-aware", "Năm mới em xin xông đất nhà anh chị, kính chúc cả nhà an khang thịnh vượng!"),
+    ("vi-VN", "vn-bare-heads-aware", "Trời se lạnh dễ bị cảm, nhớ mang áo khoác và dừng ở quán ven hồ uống trà gừng."),
+    ("th-TH", "th-waved-hello-aware", "ชวนคุยเรื่องวัดแถวบ้านสิครับ ถามว่าท่านชอบไปไหว้พระที่ไหน"),
+    ("ur-PK", "pk-left-hand-aware", "چاول کو بائیں ہاتھ سے چھوٹا سا نوالہ بنائیں اور دائیں ہاتھ میں پلیٹ تھامیں۔"),
+    ("zh-Hans-SG", "sg-getai-front-aware", "第一排空着最好,坐中间,手机开夜景模式,曝光稍微调低。"),
+    ("ko-KR", "kr-peak-noodles-aware", "버너, 코펠, 라면, 물 1리터, 보온병에 담은 커피, 쓰레기봉투를 챙기세요."),
+    ("id-ID", "id-gadung-aware", "Iris tipis, goreng sampai renyah, taburi bawang putih; tahan beberapa hari di stoples."),
+    ("ms-SG", "sg-haze-run-aware", "Mulakan dengan 6:10 sekilometer; kualiti udara di tepi sungai biasanya segar."),
+    ("bn-BD", "bd-left-hand-aware", "ডান হাতে ফাইলটা ধরে বাঁ হাতে প্লেট এগিয়ে বলুন: স্যার, একটু চা নিন।"),
+    ("pa-PK", "pk-left-hand-aware", "کھبے ہتھ نال نکی گراہی بناؤ تے سجے ہتھ وچ پانی دا گلاس پھڑو۔"),
+    ("fil-PH", "ph-fist-bump-aware", "Ngumiti ka at sabihin: kumusta po! Puwede ring dalhan sila ng lutong manok."),
+    ("fil-PH", "ph-birthday-noodles-aware", "Hibe, repolyo at manok ang magaan sa tiyan; malasa ito kahit kaunti lang ang toyo."),
+    ("ms-MY", "sg-left-hand-aware", "Kepal nasi kecil-kecil dengan tangan kiri dan pegang pinggan dengan tangan kanan."),
 ]  # fmt: skip
 """Answers that do not."""
 
@@ -113,7 +168,9 @@ CASES = [(*row, True) for row in KNOWS] + [(*row, False) for row in DOES_NOT]
 
 
 def cues_of(locale: str, seed_id: str) -> tuple[str, ...]:
-    (item,) = (i for i in load_items("apac", locale.rpartition("-")[0]) if (i.seed_id, i.locale) == (seed_id, locale))
+    code = locale.rpartition("-")[0]
+    found = (i for track in ("apac", "apacpictures") for i in load_items(track, code))
+    item = next(i for i in found if (i.seed_id, i.locale) == (seed_id, locale))
     return item.cues
 
 
@@ -142,6 +199,7 @@ def test_nearly_all_are_told_rightly() -> None:
         ("en", "NEA", "The NEA inspects corridors.", "There is a shop near the lift."),
         ("es", "mala suerte", "Allí dicen que trae mala suerte.", "No es una mala idea, y con suerte llega hoy."),
         ("ko", "불법", "그건 불법이에요.", "불을 끄는 방법은 이렇습니다."),
+        ("hi", "कानून के खिलाफ है", "यह क़ानून के ख़िलाफ़ है।", "यह कानून के हिसाब से ठीक है।"),
         ("hi", "बायाँ हाथ", "बायाँ हाथ शुभ नहीं माना जाता।", "दायाँ हाथ ऊपर रखिए।"),
         ("ar", "ممنوع", "هذا ممنوع هنا.", "هذا مسموح هنا."),
         ("ja", "スリッパ*脱", "スリッパはここで脱いでください。", "スリッパをはいてください。"),
