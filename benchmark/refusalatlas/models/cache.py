@@ -39,6 +39,11 @@ class AnswerCache:
         store.settle()
         self._store = store
 
+    @property
+    def begun(self) -> bool:
+        """Whether it holds an answer already."""
+        return len(self._store) > 1  # beside the identity
+
     def find(self, arguments: tuple[Any, ...], repeat: int) -> Answer | None:
         """Return the answer to one of a prompt's repeats, or None."""
         found: Answer | None = self._store.get(f"{_key(arguments)}#{repeat}")

@@ -59,6 +59,7 @@ class RefusalChat(AskingModel):
             self._key,
             jobs,
             lambda position, answer: done(position, cut_at(answer, until[position][MOST_STOPS:])),
+            known=self.cache is not None and self.cache.begun,
         )
 
     def payload(self, ask: Ask) -> dict[str, Any]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import aiohttp
 
 _LONGEST_CONNECT = 30.0
+_PATIENCE = 10  # requests turned down, nobody knows why, after which the others will fare no better
 _LOOPBACK = ("localhost", "127.", "[::1]")
 
 
@@ -36,7 +37,14 @@ class Job:
     body: Callable[[], dict[str, Any]]
 
 
-def ask_all(settings: ChatSettings, key: str | None, jobs: list[Job], done: Callable[[int, Answer], None]) -> None:
+def ask_all(
+    settings: ChatSettings,
+    key: str | None,
+    jobs: list[Job],
+    done: Callable[[int, Answer], None],
+    *,
+    known: bool = False,
+) -> None:
     """Ask all jobs, `num_concurrent` at a time.
 
     Args:
@@ -44,20 +52,23 @@ def ask_all(settings: ChatSettings, key: str | None, jobs: list[Job], done: Call
         key: API key, or None where the server wants none.
         jobs: What to ask, in this order.
         done: Called with position and answer as soon as there is one.
+        known: Whether the server has answered such requests before.
 
     Raises:
         AtlasError: where no request can succeed; what has been answered by then has gone to `done`.
     """
-    run(_Asker(settings, key).ask(jobs, done))
+    run(_Asker(settings, key, known).ask(jobs, done))
 
 
 class _Asker:
     """One round of asking, with what has been learned about the server on the way."""
 
-    def __init__(self, settings: ChatSettings, key: str | None) -> None:
+    def __init__(self, settings: ChatSettings, key: str | None, known: bool) -> None:
         self._settings, self._key = settings, key
         self._reached = False  # something has replied
         self._answered = False  # something has been answered
+        self._known = known  # something had been, by an earlier start
+        self._turned_down = 0  # requests, without a reason that is known here
         self._renamed = False  # the server wants max_completion_tokens
 
     async def ask(self, jobs: list[Job], done: Callable[[int, Answer], None]) -> None:
@@ -162,10 +173,19 @@ class _Asker:
             raise AtlasError(detail, where=self._settings.shown_url, mend=self._mend(fault))
         if fault.unreachable and not self._reached:
             raise AtlasError(detail, where=self._settings.shown_url, mend="start the server, or mend base_url")
+        if fault.kind == "unknown":
+            self._turned_down += 1
+            if self._turned_down >= _PATIENCE and not (self._answered or self._known):
+                what = f"{self._turned_down} requests were turned down and none was answered, the last: {detail}"
+                raise AtlasError(what, where=self._settings.shown_url, mend=self._mend(fault))
         tries = f" ({attempts} attempts)" if attempts > 1 else ""
         return Answer(condition="error", provider=self._settings.host, detail=detail + tries)
 
     def _mend(self, fault: Fault) -> str:
+        if fault.mend is not None:
+            return fault.mend
+        if fault.kind == "unknown":
+            return "see what the server says, mend it or the request, and start again with the same --use_cache"
         if fault.kind == "rejected":
             name = fault.parameter or "NAME"
             return f"leave the parameter out with omit={name} in --model_args, or set it with --gen_kwargs"

@@ -149,7 +149,7 @@ class RefusalCommand(AskingModel):
     def _read(self, finished: Finished) -> Answer:
         """Return what a finished command amounts to."""
         settings = self.settings
-        said = _ESCAPES.sub("", finished.out.decode("utf-8", "replace"))
+        said = _ESCAPES.sub("", finished.out.decode("utf-8-sig", "replace"))
         complaint = self._shown(finished.errors.decode("utf-8", "replace")) or self._shown(said)
         if finished.stopped == "time":
             return self._error(f"no answer within {settings.timeout:g} s")

@@ -244,6 +244,27 @@ def test_a_form_that_is_rejected_from_the_start_ends_the_run(server: Any, reply:
         model(server).generate_until(asks("Hi"))
 
 
+@pytest.mark.parametrize(
+    ("status", "message", "mend"),
+    [
+        (400, "default chat template is no longer allowed, so you must provide a chat template", "--chat-template"),
+        (400, "Conversation roles must alternate user/assistant/...", "leave out system prompt"),
+        (400, "temperature must be in [0, 2]", "--gen_kwargs"),
+        (403, "Your account has been flagged for review", "see to the account"),
+        (403, "Access prohibited for this key", "set OPENAI_API_KEY"),
+    ],
+)
+def test_a_request_that_is_wrong_in_itself_ends_the_run_and_says_what_to_do(
+    server: Any, reply: Any, status: int, message: str, mend: str
+) -> None:
+    server.answer = lambda *_: reply({"error": {"message": message}}, status=status)
+    with pytest.raises(AtlasError, match=mend) as caught:
+        model(server, num_concurrent=1).generate_until(asks("a", "b"))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(server.bodies) == 1
+
+
 def test_a_form_that_is_rejected_once_others_went_through_is_that_requests_error(
     server: Any, says: Callable[..., Any], reply: Any
 ) -> None:

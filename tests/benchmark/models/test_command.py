@@ -480,3 +480,7 @@ def test_a_run_of_lm_eval_records_what_became_of_each_call(
     assert json.loads(results.read_text())["config"]["model_args"]["command"] == command
     written = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
     assert b"s3cr3t" not in written
+
+
+def test_a_mark_of_byte_order_is_no_part_of_the_answer(tool: StandIn) -> None:
+    assert one(tool.model(), "say \ufeffSure.") == "Sure."

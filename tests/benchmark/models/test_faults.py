@@ -44,6 +44,7 @@ FAULTS: dict[str, tuple[Fault, str | None]] = {
     "slow drip beyond `timeout`": (lambda reply, says, _: reply(says().body, drip=0.3), "error"),
     "slow drip within `timeout`": (lambda reply, says, _: reply(says().body, drip=0.01), None),
     "HTTP 400 of a filter": (lambda reply, says, _: reply(FILTER, status=400), "blocked"),
+    "HTTP 400 that names no filter": (lambda reply, says, _: reply(b"Bad Request", status=400), "error"),
     "finish reason of a filter": (lambda reply, says, _: says("", "content_filter"), "blocked"),
     "null content": (lambda reply, says, _: says(None), "empty"),
     "no choices": (lambda reply, says, _: reply({"model": "m", "choices": []}), "empty"),
@@ -61,6 +62,7 @@ FAULTS: dict[str, tuple[Fault, str | None]] = {
 
 IN_OTHER_TESTS = {
     "connection refused",
+    "HTTP 400 about template, roles or parameters",
     "server restart in mid-run",
     "`kill -9` of the run",
     "disk full, cache",
@@ -69,7 +71,7 @@ IN_OTHER_TESTS = {
     "read-only folder, results",
     "another model's cache",
 }
-"""The rows that are tests of their own, here, in test_resume, test_cache and test_saving."""
+"""The rows that are tests of their own, here, in test_chat, test_resume, test_cache and test_saving."""
 
 
 def asks(*prompts: str) -> list[Any]:
@@ -123,6 +125,31 @@ def test_the_table_has_the_rows_that_are_tested() -> None:
     assert set(becomes) == set(FAULTS) | IN_OTHER_TESTS
     for name, (_, condition) in FAULTS.items():
         assert f"`{condition or 'answer'}`" in becomes[name], name
+
+
+def test_a_server_that_turns_everything_down_ends_the_run_and_nothing_of_it_is_kept(
+    server: Any, start: Callable[..., Any], reply: Any, says: Any
+) -> None:
+    prompts = [f"p{n}" for n in range(12)]
+    server.answer = lambda *_: reply({"message": "Bad Request"}, status=400)
+    with pytest.raises(AtlasError, match=r"10 requests were turned down and none was answered.*Bad Request") as caught:
+        start(num_concurrent=1).generate_until(asks(*prompts))
+    assert "\n" not in str(caught.value)
+    assert len(server.bodies) == 10
+    server.answer = lambda *_: says("Now.")
+    assert start().generate_until(asks(*prompts)) == ["Now."] * 12
+
+
+def test_a_second_start_with_nothing_but_odd_requests_ends_as_well_as_the_first(
+    server: Any, start: Callable[..., Any], reply: Any, says: Any
+) -> None:
+    server.answer = lambda body, _: (
+        says() if body["messages"][-1]["content"] == "a" else reply({"message": "Bad Request"}, status=400)
+    )
+    prompts = ["a", *(f"p{n}" for n in range(12))]
+    for _ in range(2):
+        answers = start(num_concurrent=1).generate_until(asks(*prompts))
+        assert Counter(answer.condition for answer in answers) == {None: 1, "error": 12}
 
 
 def test_connection_refused_ends_the_run_before_anything_is_paid_for(server: Any, start: Callable[..., Any]) -> None:

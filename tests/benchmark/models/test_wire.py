@@ -207,21 +207,45 @@ FILTERS: list[Any] = [
                "metadata": {"reasons": ["violence"]}}},
     {"error": {"code": "data_inspection_failed", "message": "Input data may contain inappropriate content."}},
     {"detail": "Blocked."},
-    {"error": "request refused"},
-    {"message": "Not this."},
-    ["odd"],
-    b"<html><head><style>x{}</style></head><body><h1>Forbidden</h1></body></html>",
-    b"",
-    b"\xff\xfe",
+    {"error": {"code": "content_policy_violation", "message": "Your request was rejected as a result of our safety "
+               "system."}},
+    {"error": {"message": "Output blocked by content filtering policy", "type": "invalid_request_error"}},
+    {"error": {"message": "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_VIOLENCE"}},
+    {"error": {"message": "Content Exists Risk", "type": "invalid_request_error", "code": "invalid_request_error"}},
+    {"error": {"message": "The request was rejected because it was considered high risk", "type": "content_filter"}},
+    {"error": {"code": "SensitiveContentDetected", "message": "The input text may contain sensitive information."}},
+    {"error": {"code": "1301", "message": "系统检测到输入或生成内容可能包含不安全或敏感内容"}},
+    {"error": {"code": "prohibited_content", "message": "No."}},
+    {"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": "content_filter: filtered"}}},
+    [{"error": {"code": 400, "message": "The prompt was blocked", "status": "PROHIBITED_CONTENT"}}],
+    b"<html><head><style>x{}</style></head><body><h1>Your prompt was flagged</h1></body></html>",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("status", [400, 403, 422, 451])
 @pytest.mark.parametrize("body", FILTERS, ids=str)
-def test_a_turned_down_request_is_a_block_whatever_its_body(status: int, body: Any) -> None:
+def test_what_names_a_filter_is_a_block_wherever_it_says_so(status: int, body: Any) -> None:
     got = reply(status, body)
     assert isinstance(got, Fault)
     assert got.kind == "blocked"
+    assert got.detail.startswith(f"HTTP {status}")
+    assert "\n" not in got.detail
+    assert "<" not in got.detail
+
+
+UNKNOWN: list[Any] = [
+    {"error": "request refused"}, {"message": "Not this."}, ["odd"], b"<html><h1>Forbidden</h1></html>", b"",
+    b"\xff\xfe", {"object": "error", "message": "Bad Request", "type": "BadRequestError", "code": 400},
+    {"error": {"message": "Your request was blocked."}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("status", [400, 403, 422])
+@pytest.mark.parametrize("body", UNKNOWN, ids=str)
+def test_what_is_turned_down_and_names_no_filter_is_no_block(status: int, body: Any) -> None:
+    got = reply(status, body)
+    assert isinstance(got, Fault)
+    assert got.kind == "unknown"
     assert got.detail.startswith(f"HTTP {status}")
     assert "\n" not in got.detail
     assert "<" not in got.detail
@@ -266,6 +290,31 @@ WRONG: list[tuple[int, Any, str]] = [
     (413, b"", "failed"),
     (400, {"error": {"message": "Unsupported parameter: 'seed'", "param": "seed"}}, "rejected"),
     (400, {"error": {"message": "Unrecognized request argument supplied: seed"}}, "rejected"),
+    (
+        400,
+        {
+            "object": "error",
+            "message": "As of transformers v4.44, default chat template is no longer allowed, so "
+            "you must provide a chat template if the tokenizer does not define one.",
+        },
+        "rejected",
+    ),
+    (400, {"message": "Conversation roles must alternate user/assistant/user/assistant/..."}, "rejected"),
+    (400, {"message": "System role not supported"}, "rejected"),
+    (400, {"message": "temperature must be in [0, 2]"}, "rejected"),
+    (400, {"message": "Invalid JSON body"}, "rejected"),
+    (400, {"message": "Unknown parameter: 'safety_identifier'"}, "rejected"),
+    (400, {"message": "Unknown parameter: 'content_filter'"}, "rejected"),
+    (400, {"message": "CUDA out of memory"}, "retry"),
+    (400, {"message": "Model names are case-sensitive: 'gpt' was not found here"}, "stop"),
+    (403, {"error": {"message": "Access prohibited for this key"}}, "stop"),
+    (403, {"error": {"message": "Your account has been flagged for review"}}, "stop"),
+    (400, {"error": {"message": "User location is not supported for the API use."}}, "stop"),
+    (
+        400,
+        {"error": {"message": "Your input is too long for the sensitive content filter: maximum input length"}},
+        "failed",
+    ),
     (422, {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}, "rejected"),
 ]
 
