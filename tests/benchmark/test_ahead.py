@@ -93,6 +93,28 @@ def test_a_log_is_told_how_far_a_run_is_and_not_at_every_answer(
     assert "Asking" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("generation", "warned"),
+    [
+        ({"do_sample": False, "temperature": 0.0}, True),
+        ({"temperature": 0}, True),
+        ({}, True),
+        ({"do_sample": True, "temperature": 0.7}, False),
+        ({"temperature": 0.7}, False),
+        ({"do_sample": True}, False),
+    ],
+)
+def test_repeats_without_sampling_are_warned_of(
+    desk: _Desk, caplog: pytest.LogCaptureFixture, generation: dict[str, Any], warned: bool
+) -> None:
+    one = SimpleNamespace(args=("?", {"until": [], **generation}), doc={})
+    Model().generate_until([one, one], disable_tqdm=True)
+    assert ("repeats without sampling pay for one answer several times" in caplog.text) is warned
+    caplog.clear()
+    Model().generate_until([one], disable_tqdm=True)
+    assert caplog.text == ""
+
+
 def test_what_was_judged_ahead_is_not_judged_again(desk: _Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     panel = Counting()
     judge = scorer(panel, monkeypatch)

@@ -22,6 +22,11 @@ def command(run: Path, categories: bool, style: str) -> None:
     from .tables import print_rows
 
     records = load_guard_records(run)
+    sides = {record.flagged for record in records} - {None}
+    if len(sides) == 1 and len({record.role for record in records}) > 1:
+        verdict = "harmful" if sides == {True} else "benign"
+        note = f"note: it called every prompt that it decided {verdict}; see whether its preset reads its words rightly"
+        click.echo(f"{note} (REFUSALATLAS_GUARD)", err=True)
     cells = score_guard(records, by_category=categories)
     if style != "text":
         print_rows([cell.to_json() for cell in cells], style)

@@ -64,6 +64,9 @@ class AskingModel(MessageModel):
         asks = list(_asks(requests))
         answers = [self._stored(ask) for ask in asks]
         missing = [position for position, answer in enumerate(answers) if answer is None]
+        if any(ask.repeat and not _sampled(ask.arguments[1]) for ask in asks):
+            mend = "--gen_kwargs do_sample=true,temperature=0.7"
+            _log.warning("repeats without sampling pay for one answer several times; sample with %s", mend)
         self.look_over(asks)
         with _progress(len(asks), len(asks) - len(missing), disable_tqdm) as bar, _judging() as judge:
 
@@ -117,6 +120,11 @@ def _asks(requests: Sequence[Any]) -> Iterator[Ask]:
         alone = total[id(request)] == 1 and not request.args[1].get("do_sample")
         yield Ask(request.args, seen[id(request)], alone, getattr(request, "doc", {}))
         seen[id(request)] += 1
+
+
+def _sampled(generation: Mapping[str, Any]) -> bool:
+    heat = generation.get("temperature")
+    return bool(generation["do_sample"]) and heat != 0 if "do_sample" in generation else bool(heat)
 
 
 @contextmanager

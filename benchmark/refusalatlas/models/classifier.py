@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -14,6 +15,8 @@ from refusalatlas.files import problems
 from refusalatlas.records import Answer
 
 from .base import MessageModel
+
+_log = logging.getLogger("refusalatlas")
 
 NONE = "none"
 """Answer of a classifier of several labels at once where it gives none of them."""
@@ -119,9 +122,35 @@ def _prompt(context: Any) -> str:
     return next((str(message["content"]) for message in reversed(messages) if message["role"] == "user"), "")
 
 
+def _device(wanted: str | None) -> str:
+    """Return where to compute; lm_eval names a GPU also where there is none."""
+    import torch
+
+    there = "cuda" if torch.cuda.is_available() else "cpu"
+    if wanted is not None and wanted.startswith("cuda") and there == "cpu":
+        _log.warning("there is no %s here: the classifier runs on the CPU", wanted)
+        return there
+    return wanted or there
+
+
+def _set_padding(model: Any, tokenizer: Any, where: str) -> None:
+    """Let prompts of different lengths stand in one batch, also where a model was trained without padding.
+
+    Raises:
+        DataError: where its tokenizer has nothing to pad with.
+    """
+    if tokenizer.pad_token_id is None:
+        if tokenizer.eos_token is None:
+            mend = "name a model with a token for padding, or with one for the end of a text"
+            raise DataError("its tokenizer has no token for padding", where=where, mend=mend)
+        tokenizer.pad_token = tokenizer.eos_token
+    if model.config.pad_token_id is None:
+        model.config.pad_token_id = tokenizer.pad_token_id
+
+
 def _load(settings: ClassifierSettings) -> _Loaded:
     try:
-        import torch
+        import torch  # noqa: F401 - transformers alone cannot load a model
         import transformers
     except ImportError as error:
         where, mend = ClassifierModel.lm_eval_name, "run `pip install 'refusalatlas[hf]'`"
@@ -146,8 +175,8 @@ def _load(settings: ClassifierSettings) -> _Loaded:
     if len(labels) < 2 and not several:
         what, mend = "does not choose between labels", "name a model with two labels or more"
         raise DataError(what, where=settings.pretrained, mend=mend)
-    device = settings.device or ("cuda" if torch.cuda.is_available() else "cpu")
-    model = model.eval().to(device)
+    _set_padding(model, tokenizer, settings.pretrained)
+    model = model.eval().to(_device(settings.device))
     return _Loaded(model, tokenizer, labels, several, _length(model, tokenizer, settings.max_length))
 
 

@@ -168,3 +168,34 @@ def test_run_of_a_classifier_gives_guard_records(
         row = json.loads(line)
         label = ["safe", "unsafe"][int(directly(two, row["doc"]["prompt"]).argmax())]
         assert (row["resps"], row["guard"]["flagged"]) == ([[label]], label == "unsafe")
+
+
+def test_a_gpu_that_is_not_there_is_said_and_the_cpu_taken(
+    make: Callable[..., Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    folder = str(make(["safe", "unsafe"]))
+    asked = [SimpleNamespace(args=(text, {})) for text in TEXTS]
+    said = ClassifierModel(pretrained=folder, device="cuda:0").generate_until(asked)
+    assert said == ClassifierModel(pretrained=folder, device="cpu").generate_until(asked)
+    assert "there is no cuda:0 here: the classifier runs on the CPU" in caplog.text
+
+
+def test_a_model_without_padding_takes_prompts_of_different_lengths(make: Callable[..., Path]) -> None:
+    folder = make(["safe", "unsafe"])
+    for name, change in (
+        ("config.json", {"pad_token_id": None}),
+        ("tokenizer_config.json", {"pad_token": None, "eos_token": "[SEP]"}),
+    ):
+        path = folder / name
+        path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | change), encoding="utf-8")
+    model = ClassifierModel(pretrained=str(folder), device="cpu")
+    assert len(model.generate_until([SimpleNamespace(args=(text, {})) for text in TEXTS])) == len(TEXTS)
+    path = folder / "tokenizer_config.json"
+    bare = {key: value for key, value in json.loads(path.read_text(encoding="utf-8")).items() if key != "eos_token"}
+    path.write_text(json.dumps(bare), encoding="utf-8")
+    with pytest.raises(AtlasError, match="its tokenizer has no token for padding"):
+        ClassifierModel(pretrained=str(folder), device="cpu")
