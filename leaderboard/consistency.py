@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from refusalatlas.models.wire import BLOCKING
+from refusalatlas.models.complaints import BLOCKING
 from refusalatlas.records import FORM_JUDGE, LABELLED, Decision, Provenance, Record
 from refusalatlas.variants import form_of
 

@@ -90,8 +90,8 @@ def _objects(text: str) -> list[tuple[Found, Seen]]:
 
 def _whole(answer: str, text: str, found: Sequence[tuple[Found, Seen]]) -> Parsed:
     seen, rest = Seen(), answer
-    for _, one in found:
-        seen.add(one)
+    for _, held in found:
+        seen.add(held)
     for one, _ in reversed(found):
         rest = f"{rest[: one.start]}\n{rest[one.end :]}"
     texts = _lettered({"field": "\n".join(seen.instead), "error": "\n".join(seen.words), "prose": without_fences(rest)})

@@ -141,11 +141,11 @@ def _own(members: Pairs) -> dict[str, Any]:
 
 def _together(own: dict[str, Any]) -> tuple[tuple[str, ...], Any]:
     """Return the names of members that together are a place, and what they are; None where there are none."""
-    for names in _SIZED:
-        if all(name in own for name in names):
-            numbers = [_number(own[name]) for name in names]
+    for sized in _SIZED:
+        if all(name in own for name in sized):
+            numbers = [_number(own[name]) for name in sized]
             whole = [n for n in numbers if n is not None]
-            return names, list(corners(whole)) if len(whole) == len(names) else [own[name] for name in names]
+            return sized, list(corners(whole)) if len(whole) == len(sized) else [own[name] for name in sized]
     for names in _NAMED:
         if all(name in own for name in names):
             return names, [own[name] for name in names]
