@@ -66,10 +66,10 @@ def is_echo(prompt: str, text: str) -> bool:
 
 
 def _is_piece(asked: str, said: str) -> bool | None:
-    """Whether an answer that stands in the prompt word by word is an echo; None where it does not stand there.
+    """Whether an answer that stands in the prompt word by word is an echo; None where it does not, or is all of it.
 
-    Sentences of the prompt are one, the beginning of a sentence, and the end of a question if it is half of it or still
-    asks. The end of any other sentence may be the very text that was wanted ("write that the road is closed"). Four
+    Sentences of the prompt are one, the beginning of a sentence, and the end of a question if it is half of it or asks
+    still. The end of any other sentence may be the very text that was wanted ("write that the road is closed"). Four
     words at least, or twelve characters where no spaces stand between words: choices that a prompt offers are shorter.
     """
     unspaced = _is_dense(said) or _share(said, _UNSPACED) > 0.5
@@ -84,6 +84,8 @@ def _is_piece(asked: str, said: str) -> bool | None:
         whole += bare
         if sentence.rstrip().endswith(_QUESTION):
             questions[len(whole)] = len(bare)
+    if len(piece) >= 0.9 * len(whole):
+        return None  # all of it
     found, at = None, whole.find(piece)
     while at >= 0:
         end = at + len(piece)

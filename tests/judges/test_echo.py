@@ -7,6 +7,7 @@ from refusalatlas.judges.condition import is_echo
 from refusalatlas.judges.normalise import fold
 
 ECHOES = [
+    ("“Road closed until Friday”: make a sign of that.", "“Road closed until Friday”: make a sign of that."),
     # A small model gives requests back that it did not understand: as they are, with a person shifted, without the end.
     ("夏天去海边要带哪些东西？", "夏天去海边要带哪些东西？"),
     (
