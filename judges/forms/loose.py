@@ -73,18 +73,24 @@ class _Reader:
         found = Pairs()
         self.at += 1
         for _ in range(_MEMBERS):
-            self._skip(_COMMAS)
-            if self.at >= len(self.text):
-                self.cut = True
-                break
-            if self.text[self.at] == "}":
-                self.at += 1
+            if self._ends("}"):
                 break
             key = self._key()
             if key is None:
                 break
             found.append((key, self._value(depth, listed=False)))
         return found
+
+    def _ends(self, closing: str) -> bool:
+        """Pass over commas; True behind the closing bracket, and where the text ends before it."""
+        self._skip(_COMMAS)
+        if self.at >= len(self.text):
+            self.cut = True
+            return True
+        if self.text[self.at] == closing:
+            self.at += 1
+            return True
+        return False
 
     def _key(self) -> str | None:
         sign = self.text[self.at]
@@ -123,14 +129,7 @@ class _Reader:
         found: list[Any] = []
         self.at += 1
         for _ in range(_MEMBERS):
-            self._skip(_COMMAS)
-            if self.at >= len(self.text):
-                self.cut = True
-                break
-            if self.text[self.at] == "]":
-                self.at += 1
-                break
-            if self.text[self.at] == "}":
+            if self._ends("]") or self.text[self.at] == "}":
                 break
             found.append(self._value(depth, listed=True))
         return found
